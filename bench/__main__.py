@@ -42,6 +42,8 @@ TABLES = (
     "serving",
     "submit",
     "isolation",
+    "ensemble",
+    "observability",
     "dstack_golden",
     "dstack_gains",
     "dstack_steps",

@@ -133,6 +133,21 @@ def open_runtime(library_path: str) -> None:
         The library is missing or too old, or another one is already open.
     """
 
+def add_custom_operators(library_path: str) -> None:
+    """
+    Have every session that is made from now on know the operators of a library.
+
+    Again, nothing happens. The library stays open until the process ends.
+
+    Raises
+    ------
+    RuntimeError
+        ONNX Runtime's reason why it is no such library; nothing has changed.
+    """
+
+def custom_operators() -> list[str]:
+    """Paths of those libraries, in their order."""
+
 def runtime_version() -> str:
     """Version of the open library, as '1.31.1'."""
 
@@ -1043,6 +1058,41 @@ class WorkerLink:
         Number, gRPC's status, whether it was refused, a ModelInferResponse or why there is none.
         """
 
+class Access:
+    """Who may do what, by tokens and clients' certificates."""
+
+    def __init__(
+        self,
+        rights: Sequence[str],
+        open: int,
+        grants: Sequence[tuple[str, bytes, str, int, Sequence[str], int]],
+    ) -> None:
+        """
+        Grants are (name, digest, certificate, rights, models, end); rights are bits.
+
+        Raises RuntimeError where there are digests and no OpenSSL.
+
+        Parameters
+        ----------
+        open
+            What anybody may.
+        grants
+            Digests are SHA-256 of tokens, empty without one; the end is in seconds of Unix time,
+            0: never.
+        """
+
+    def check(
+        self, right: int, authorization: str, certificate_names: Sequence[str], model: str | None
+    ) -> tuple[int, str]:
+        """
+        A status of gRPC, and why it is not 0.
+
+        Parameters
+        ----------
+        model
+            What it is about; empty: all models; None: none, or it is not known yet.
+        """
+
 class QueryTimes:
     """
     Histograms of how long queries took that were answered well.
@@ -1141,6 +1191,26 @@ class TlsContext:
     def check() -> str:
         """The library's name; raises RuntimeError saying why it cannot be opened."""
 
+class RecentQueries:
+    """
+    The last queries that ended in a front end.
+
+    A row is model, version, id and trace parent as the client gave them, plan (0: of another
+    process) and arrival of its run, when it was received, started, ended and answered, what it
+    waited for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: in time).
+    """
+
+    def all(self) -> list[tuple[str, str, str, str, int, int, int, int, int, int, int, int]]:
+        """1024 of them at most, the oldest first."""
+
+    def sample(self, every: int, follows: bool) -> None:
+        """Keep one query of so many, 0 none; with `follows` those of sampled traces, too."""
+
+    def take_sampled(
+        self,
+    ) -> list[tuple[str, str, str, str, int, int, int, int, int, int, int, int]]:
+        """Those that were kept since the last call, 1024 at most."""
+
 class Frontend:
     """A thread that speaks gRPC and REST, and answers without Python."""
 
@@ -1207,6 +1277,12 @@ class Frontend:
     def renew(self, tls: TlsContext) -> None:
         """Show these certificates to who connects from now on."""
 
+    def set_access(self, access: Access) -> None:
+        """Ask it who may do what, from now on."""
+
+    def leave(self) -> None:
+        """Be ready no more, and answer queries all the same."""
+
     @staticmethod
     def check() -> str:
         """Where libnghttp2 is; raises RuntimeError saying why it cannot be opened."""
@@ -1215,22 +1291,12 @@ class Frontend:
     def rest_missing() -> str:
         """Why REST cannot be spoken here; empty if it can."""
 
-    def recent(self) -> list[tuple[str, str, str, str, int, int, int, int, int, int, int, int]]:
-        """
-        The last 1024 queries that ended here, the oldest first.
+    def observe(self, wanted: bool) -> None:
+        """Whether to count durations by buckets and remember queries; at first it does."""
 
-        Model, version, id and trace parent as the client gave them, plan (0: of another process)
-        and arrival of its run, when it was received, started, ended and answered, what it waited
-        for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).
-        """
-
-    def sample(self, every: int, follows: bool) -> None:
-        """Keep one query of so many, 0 none; with `follows` those of sampled traces, too."""
-
-    def take_sampled(
-        self,
-    ) -> list[tuple[str, str, str, str, int, int, int, int, int, int, int, int]]:
-        """Those that were kept since the last call, 1024 at most; as `recent`."""
+    @property
+    def recent(self) -> RecentQueries:
+        """What ended here lately."""
 
     @property
     def event_fd(self) -> int: ...
@@ -1247,6 +1313,8 @@ class Frontend:
             bool,
             int,
             tuple[str, list[tuple[str, str]]] | None,
+            tuple[str, list[str]] | None,
+            str,
         ]
     ]:
         """
@@ -1255,7 +1323,8 @@ class Frontend:
         Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
         REST), token of the call, number of the item, path (or why it failed), encoding (or the
         query's id), content, whether that is compressed, by when it is due (0: no limit), of a
-        request its method and fields.
+        request its method and fields, of what begins who asks (header of authorization, names of
+        the certificate that was shown), of a call or an item its trace parent.
         """
 
     def send(self, token: int, message: bytes) -> None: ...

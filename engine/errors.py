@@ -19,6 +19,8 @@
     │   ├── UnknownRegionError no region of that name is registered
     │   ├── RegionExistsError one of that name is registered already
     │   └── TooManyRegionsError as many as there may be are registered
+    ├── UnauthenticatedError  it is not known who asks: no token, a wrong one, one that has expired
+    ├── ForbiddenError        who asks has no right to it
     ├── UnavailableError      the model or the server is not ready, or is shutting down
     │   └── TurnedAwayError   by the model's queue policy: the queue is full, or it waited too long
     ├── QueueFullError        a bounded queue turned the query away
@@ -107,6 +109,14 @@ class RegionExistsError(SharedMemoryError):
 
 class TooManyRegionsError(SharedMemoryError):
     """As many regions of shared memory are registered as there may be."""
+
+
+class UnauthenticatedError(EngineError):
+    """It is not known who asks: there is no token, a wrong one, or one that has expired."""
+
+
+class ForbiddenError(EngineError):
+    """Who asks is known and has no right to it; the message names both."""
 
 
 class UnavailableError(EngineError):

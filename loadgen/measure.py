@@ -6,7 +6,7 @@ from rich.console import Console
 
 from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.measurement import Measurement
-from surplus.loadgen.progress import Watcher
+from surplus.loadgen.progress import LoadWatcher
 from surplus.loadgen.query_plan import kinds_of, make_plan
 from surplus.loadgen.targets import target_of
 
@@ -23,4 +23,4 @@ async def measure(params: MeasureParams, console: Console) -> Measurement:
     kinds, _ = kinds_of(params.models, params.process)
     async with target_of(params, kinds) as target:
         plan = make_plan(params.models, params.loop.load, params.process, params.seed)
-        return await target.run(params.loop, plan, Watcher(console))
+        return await target.run(params.loop, plan, LoadWatcher(console))

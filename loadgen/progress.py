@@ -30,7 +30,7 @@ class Counting(Protocol):
         ...
 
 
-class Watcher(NamedTuple):
+class LoadWatcher(NamedTuple):
     """Who watches: a console, and what a load is called there; empty where there is but one."""
 
     console: Console
@@ -39,7 +39,7 @@ class Watcher(NamedTuple):
 
 @asynccontextmanager
 async def show_progress(
-    load: LoadgenParams, counts: Counting, clock: LoadClock, watcher: Watcher
+    load: LoadgenParams, counts: Counting, clock: LoadClock, watcher: LoadWatcher
 ) -> AsyncIterator[None]:
     """Show how far the load is while the body runs; nothing where no terminal watches."""
     if not watcher.console.is_terminal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cli import options
@@ -12,6 +13,22 @@ if TYPE_CHECKING:
     from surplus.engine.dfg.graph import Graph
     from surplus.engine.planning.load_params import LoadParams
     from surplus.placement import Problem
+
+
+def add_asked_operators(args: argparse.Namespace) -> Sequence[str]:
+    """Have all that is read or loaded from now on know --custom-operators, which are returned.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such library.
+    """
+    asked: Sequence[str] = getattr(args, "custom_operators", None) or ()
+    if asked:
+        from surplus.engine.custom_operators import add_custom_operators
+
+        add_custom_operators(asked)
+    return asked
 
 
 def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
@@ -26,6 +43,7 @@ def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
         policy=args.policy,
         options=options.pairs(args.option),
         cache=args.cache,
+        custom_operators=add_asked_operators(args),
         **{"tune": "now", **_kernels(args), **more},
     )
 

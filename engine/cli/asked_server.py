@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any, Self
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urlsplit
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
+from surplus.engine.cli.bearer import bearer
 from surplus.engine.errors import ConfigError, EngineError
 
 _TIMEOUT_S = 10.0
@@ -107,7 +108,8 @@ class AskedServer:
             words["format"] = "perfetto"
         url = f"{self._url}/v2/surplus/{what}?{urlencode(words)}"
         try:
-            with urlopen(url, timeout=timeout_s) as answer:
+            asked = Request(url, headers=dict(bearer()))
+            with urlopen(asked, timeout=timeout_s) as answer:
                 text: str = answer.read(_LARGEST_BYTES).decode()
                 return text
         except HTTPError as error:
@@ -129,7 +131,7 @@ class AskedServer:
         )
         request = message_type(f"{name}Request", "surplus")(**given)
         try:
-            text: str = call(request, timeout=_TIMEOUT_S).json
+            text: str = call(request, timeout=_TIMEOUT_S, metadata=bearer()).json
             return text
         except grpc.RpcError as error:
             raise EngineError(f"{self._url}: {_details(error)}") from error

@@ -10,13 +10,14 @@ from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.serving.say import say
+from surplus.engine.serving.warm_up import real_inputs
 
 
 def loaded_with_progress(entry: RepositoryEntry, params: LoadParams) -> Model:
     """Load it, and say which plan it runs."""
     say(f"loading {entry.name} from {entry.path}")
     with progress_bar() as progress:
-        model = load_with(entry.path, params, progress=progress)
+        model = load_with(entry.path, params, real_inputs(entry.config), progress)
     say(f"{entry.name}: {plan_text(model.plan)}")
     if model.throughput_plan is not None:
         say(f"{entry.name}: while queries overlap, {model.throughput_plan.text}")

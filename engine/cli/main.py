@@ -23,6 +23,8 @@ VERBS = (
     "run",
     "serve",
     "top",
+    "token",
+    "health",
     "trace",
     "adopt",
     "models",
@@ -109,7 +111,9 @@ class _ShowVersion(argparse.Action):
 
 
 def _fail(verb: str, message: str, status: int) -> int:
-    print(f"engine {verb}: {message}", file=sys.stderr)
+    from surplus.engine.serving.say import say  # which knows whether the log is JSON
+
+    say(f"engine {verb}: {message}", logging.ERROR)
     return status
 
 

@@ -153,6 +153,17 @@ def add_kernels(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_custom_operators(parser: argparse.ArgumentParser) -> None:
+    """--custom-operators."""
+    parser.add_argument(
+        "--custom-operators",
+        action="append",
+        metavar="LIBRARY",
+        help="a library of operators that ONNX Runtime does not bring along, or"
+        " onnxruntime-extensions by its name; may be repeated",
+    )
+
+
 def add_kernels_of_profile(parser: argparse.ArgumentParser) -> None:
     """--kernels, of verbs that take a profile's times."""
     parser.add_argument(

@@ -33,6 +33,7 @@ def add_parser(verbs: Any) -> None:
     options.add_slices(parser)
     options.add_gpu_memory(parser)
     options.add_kernels(parser)
+    options.add_custom_operators(parser)
     options.add_overlap(parser)
     add = parser.add_argument
     add("--placement", type=Path, metavar="F.json", help="a placement file instead of --policy")

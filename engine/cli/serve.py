@@ -8,9 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from surplus.engine.cli import options, serve_policy, serve_policy_options
+from surplus.engine.cli.asked import add_asked_operators
 from surplus.engine.cli.end_by import end_by
 from surplus.engine.cli.parser import add_verb
-from surplus.engine.cli.serve_control import add_control, asked_control, loaded_now
+from surplus.engine.cli.serve_control import (
+    add_control,
+    asked_control,
+    loaded_now,
+    require_no_ensemble,
+)
 from surplus.engine.cli.serve_isolation import add_isolation, isolated_groups
 from surplus.engine.cli.serve_life import (
     Live,
@@ -26,7 +32,7 @@ from surplus.engine.cli.serve_urgency import add_urgency, by_model, usual
 
 _SUMMARY = "answer queries over the Open Inference Protocol (gRPC, HTTP)"
 _EXAMPLE = """
-engine serve model.onnx --devices cpu:2 --port 8001 --http-port 8000
+engine serve model.onnx --devices cpu:2
 engine serve repository/ --policy comm_sd --lazy
 engine serve repository/ --model-control-mode poll --repository-poll-s 5
 engine serve repository/ --policy edf_drop --slo resnet50=100ms --slo bert=200ms
@@ -51,6 +57,7 @@ def add_parser(verbs: Any) -> None:
     options.add_slices(parser)
     options.add_gpu_memory(parser)
     options.add_kernels(parser)
+    options.add_custom_operators(parser)
     options.add_limits(parser)
     options.add_overlap(parser)
     add_urgency(parser)
@@ -71,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
     is_late = args.lazy or control.memory_bytes > 0
     groups = isolated_groups(args, entries, under_policy=by_policy is not None)
     if by_policy is not None:
+        require_no_ensemble(entries, args.policy)
+        add_asked_operators(args)
         return served_by_policy(server_params(args), entries, by_policy, restarts=restarts)
     if tune_by_default() == "background" and not is_late and groups is None:
         expect_trials(loaded_now(args, entries), args.cache)

@@ -123,13 +123,15 @@ def _memory_bytes(args: argparse.Namespace) -> int:
 def loaded_now(
     args: argparse.Namespace, entries: Sequence[RepositoryEntry]
 ) -> Sequence[RepositoryEntry]:
-    """Those of these models that are loaded at the start.
+    """Those of these models that are loaded at the start; with an ensemble its steps.
 
     Raises
     ------
     ConfigError
         Naming a model that is not there.
     """
+    from surplus.engine.ensembles.step_models import all_steps
+
     if args.model_control_mode != "explicit" or _ALL in args.load_model:
         return entries
     names = {entry.name for entry in entries}
@@ -137,4 +139,23 @@ def loaded_now(
         if name not in names:
             known = ", ".join(sorted(names)) or "none"
             raise ConfigError(f"--load-model {name}: there is no such model; there are: {known}")
-    return [entry for entry in entries if entry.name in args.load_model]
+    configs = {entry.name: entry.config for entry in entries if entry.config is not None}
+    steps = [all_steps(name, configs) for name in args.load_model]
+    wanted = set(args.load_model).union(*steps)
+    return [entry for entry in entries if entry.name in wanted]
+
+
+def require_no_ensemble(entries: Sequence[RepositoryEntry], policy: str) -> None:
+    """Refuse what a policy for several models cannot plan for.
+
+    Raises
+    ------
+    ConfigError
+        Naming file and field.
+    """
+    for entry in entries:
+        if entry.config is not None and entry.config.is_ensemble:
+            raise entry.config.lines.wrong(
+                "ensemble_scheduling",
+                f"--policy {policy} serves models of one file each: serve ensembles without it",
+            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from surplus.engine.cli import serve_policy
 from surplus.engine.cli.end_by import end_by
 from surplus.engine.devices.parsing import available_cores
 from surplus.engine.errors import DeviceLostError
+from surplus.engine.serving.say import say
 
 if TYPE_CHECKING:
     from surplus.engine.cli.serve_control import Control
@@ -81,7 +82,7 @@ def served(
     except DeviceLostError as error:
         if not restarts:
             raise
-        print(f"engine serve: {error}", file=sys.stderr)
+        say(f"engine serve: {error}", logging.ERROR)
         return DEVICE_LOST
     finally:
         loads.give_up()
@@ -141,7 +142,9 @@ def check_addresses(server: ServerParams) -> None:
     """Before anything is loaded that would have to be waited for."""
     from surplus.engine.serving.address import check_address
 
-    ports = [server.grpc_port, server.http_port]
+    ports: list[int | None] = [server.grpc_port]
+    if server.needs_http_port:
+        ports.append(server.http_port)
     if server.needs_metrics_port:
         ports.append(server.metrics_port)
     for port in ports:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from surplus.engine.serving.server_params import MAX_IN_FLIGHT, MAX_STREAMS, METRICS_PORT
+from surplus.engine.cli.serve_access import access_params, add_access
+from surplus.engine.cli.serve_observation import add_observation, observation_params
+from surplus.engine.serving.server_params import (
+    GRPC_PORT,
+    HTTP_PORT,
+    MAX_IN_FLIGHT,
+    MAX_STREAMS,
+)
 
 if TYPE_CHECKING:
     from surplus.engine.serving.server_params import ServerParams
@@ -27,7 +34,9 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         " policy for several models, when no device is left)",
     )
     _add_ports(parser)
+    add_observation(parser)
     _add_tls(parser)
+    add_access(parser)
     add(
         "--max-in-flight",
         type=int,
@@ -49,6 +58,14 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="seconds to finish queries in flight after SIGTERM (default %(default)g)",
     )
+    add(
+        "--drain-delay",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="seconds before that in which it is not ready, and takes queries all the same, for"
+        " load balancers to notice (default %(default)g)",
+    )
 
 
 def _add_ports(parser: argparse.ArgumentParser) -> None:
@@ -58,31 +75,23 @@ def _add_ports(parser: argparse.ArgumentParser) -> None:
     add(
         "--port",
         type=int,
-        default=8001,
+        default=GRPC_PORT,
         metavar="N",
         help="gRPC port (default %(default)s); 0 lets the system choose, and it is printed",
     )
-    add(
+    http = parser.add_mutually_exclusive_group()
+    http.add_argument(
         "--http-port",
         type=int,
         metavar="N",
-        help="serve HTTP, too, on this port; 0 lets the system choose",
+        help=f"HTTP port (default {HTTP_PORT}, or none where that is taken or gRPC's port is"
+        " another one); 0 lets the system choose",
     )
-    add(
+    http.add_argument("--no-http", action="store_true", help="serve gRPC alone")
+    http.add_argument(
         "--one-port",
         action="store_true",
         help="serve HTTP, too, on gRPC's port: the first bytes of a connection tell",
-    )
-    metrics = parser.add_mutually_exclusive_group()
-    metrics.add_argument(
-        "--metrics-port",
-        type=int,
-        metavar="N",
-        help="port for Prometheus and the status page, over HTTP (default 8002, or none where that"
-        " is taken); 0 lets the system choose",
-    )
-    metrics.add_argument(
-        "--no-metrics", action="store_true", help="have no such port, and no /metrics elsewhere"
     )
     add(
         "--front-end",
@@ -175,13 +184,11 @@ def server_params(args: argparse.Namespace) -> ServerParams:
     params = ServerParams(
         host=args.host,
         grpc_port=args.port,
-        http_port=args.http_port,
+        **_http_port(args),
         one_port=args.one_port,
-        metrics=not args.no_metrics,
-        metrics_port=_metrics_port(args),
-        needs_metrics_port=args.metrics_port is not None,
         max_in_flight=args.max_in_flight,
         drain_timeout_s=args.drain,
+        drain_delay_s=args.drain_delay,
         front_end=FrontEnd(args.front_end),
         shared_memory=args.shared_memory,
         max_message_bytes=parse_bytes(args.max_message),
@@ -193,16 +200,20 @@ def server_params(args: argparse.Namespace) -> ServerParams:
         tls_cert=args.tls_cert,
         tls_key=args.tls_key,
         tls_client_ca=args.tls_client_ca,
+        **access_params(args),
+        **observation_params(args),
     )
     if params.tls is not None:
         server_context(params.tls)  # says what is wrong before models load
     return params
 
 
-def _metrics_port(args: argparse.Namespace) -> int | None:
-    if args.no_metrics:
-        return None
-    return METRICS_PORT if args.metrics_port is None else int(args.metrics_port)
+def _http_port(args: argparse.Namespace) -> dict[str, Any]:
+    """A second server, on ports of its own, is not to take or miss what is the first one's."""
+    is_usual = args.port == GRPC_PORT and not (args.no_http or args.one_port)
+    if args.http_port is None and is_usual:
+        return {"http_port": HTTP_PORT, "needs_http_port": False}
+    return {"http_port": args.http_port}
 
 
 def _memory_limit_bytes(text: str) -> int:

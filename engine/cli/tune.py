@@ -31,6 +31,7 @@ def add_parser(verbs: Any) -> None:
     options.add_policy(parser)
     options.add_gpu_memory(parser)
     options.add_kernels(parser)
+    options.add_custom_operators(parser)
     options.add_any_bits(parser)
     parser.add_argument(
         "--time",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from surplus.engine.cache.private import private_folder
 from surplus.engine.cache.sealed_file import is_intact
+from surplus.engine.custom_operators import custom_operators_mark
 from surplus.engine.dfg.content import Content
 from surplus.engine.dfg.file_hashes import hashes_in
 from surplus.engine.dfg.graph import Graph
@@ -54,7 +55,10 @@ def summarised(
 
 def folder_of(digest: str, cache_folder: Path) -> Path:
     """Where the graph of the source with that hash is kept."""
-    return cache_folder / f"{digest}-ort{load_runtime()}-{_FORMAT}"
+    runtime = load_runtime()
+    mark = custom_operators_mark()
+    operators = f"-{mark}" if mark else ""
+    return cache_folder / f"{digest}-ort{runtime}-{_FORMAT}{operators}"
 
 
 def is_whole(folder: Path) -> bool:

@@ -25,6 +25,9 @@ _INLINE_BELOW_BYTES = 1024
 _MIN_IR_VERSION = 4
 """From here on an initializer need not be an input, and one that is can be overridden."""
 
+_NO_OPERATOR = "is not a registered function/op"
+_OPERATORS_HINT = "; --custom-operators names the library of such operators"
+
 _CONFIG = {
     "session.optimized_model_external_initializers_file_name": WEIGHTS_FILE,
     "session.optimized_model_external_initializers_min_size_in_bytes": str(_INLINE_BELOW_BYTES),
@@ -127,7 +130,8 @@ def _require_loadable(loadable: str | bytes, source: Path) -> None:
         open_session(loadable, level="disable_all", weights_folder=source.parent)
     except (RuntimeError, MemoryError) as error:
         reason = one_line(error, 500).removeprefix(f"Load model from {source} failed:")
-        raise ModelError(f"{source}: {reason}") from error
+        hint = _OPERATORS_HINT if _NO_OPERATOR in reason else ""
+        raise ModelError(f"{source}: {reason}{hint}") from error
     _log.warning("%s: used without offline optimisation", source)
 
 

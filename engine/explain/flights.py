@@ -230,6 +230,11 @@ class Flights:
         planned = card.nodes[node].service_ns if card is not None and card.nodes else 0
         return planned
 
+    def width(self, plan: int, node: int) -> int:
+        """How many lanes a node occupies; 1 where its plan is not known any more."""
+        card = self.plans.get(plan)
+        return max(1, card.nodes[node].width) if card and node < len(card.nodes) else 1
+
     @cached_property
     def _usual(self) -> Mapping[tuple[int, int], int]:
         taken: dict[tuple[int, int], list[int]] = {}

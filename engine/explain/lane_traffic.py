@@ -89,8 +89,6 @@ def _traffic(
 
 def _lanes(flights: Flights, row: list[int]) -> Iterator[int]:
     """The lane that is recorded, and of a wide node the next ones: it has as many."""
-    plan = flights.plans.get(row[NodeField.PLAN])
-    node = row[NodeField.NODE]
-    width = plan.nodes[node].width if plan is not None and node < len(plan.nodes) else 1
+    width = flights.width(row[NodeField.PLAN], row[NodeField.NODE])
     count = flights.devices[row[NodeField.DEVICE]][1]
-    return ((row[NodeField.LANE] + i) % count for i in range(max(1, width)))
+    return ((row[NodeField.LANE] + i) % count for i in range(width))

@@ -82,6 +82,8 @@ class WorkerSpec(msgspec.Struct, frozen=True):
         Of the server and all its workers together; 0 is no limit.
     max_message_bytes, max_in_flight : int
         As the server has them.
+    logs_json : bool
+        Whether its log is JSON.
     """
 
     entries: tuple[RepositoryEntry, ...]
@@ -90,6 +92,7 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     memory_limit_bytes: int
     max_message_bytes: int
     max_in_flight: int
+    logs_json: bool = False
 
 
 def spec_of(spec: TensorSpec) -> Spec:

@@ -7,6 +7,7 @@ are answered by the core, what is not plain by the same handlers as there.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import pickle
 import resource
@@ -21,6 +22,7 @@ import msgspec
 from surplus.engine.errors import EngineError, one_line
 from surplus.engine.isolation.reports import ModelReport, Told, WorkerSpec, line_of, spec_of
 from surplus.engine.repository.layout import RepositoryEntry
+from surplus.engine.serving.json_log import log_as_json
 from surplus.engine.serving.loads import Loads
 from surplus.engine.serving.metrics.machine_samples import lane_samples
 from surplus.engine.serving.servable import Servable
@@ -50,6 +52,9 @@ def main(control: int, line: int, requests: int, answers: int) -> NoReturn:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         with socket.socket(fileno=control) as told:
             spec: WorkerSpec = pickle.loads(_received(told))
+            if spec.logs_json:
+                logging.basicConfig(level=logging.WARNING)
+                log_as_json()
             asyncio.run(_run(told, spec, (line, requests, answers)))
         status = 0
     finally:

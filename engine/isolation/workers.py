@@ -12,6 +12,7 @@ from surplus.engine.isolation.nursery import Nursery
 from surplus.engine.isolation.reports import WorkerSpec
 from surplus.engine.isolation.worker_process import WorkerProcess
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.serving.json_log import json_handlers
 from surplus.engine.serving.life import Served
 from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import ServerParams
@@ -99,6 +100,7 @@ class Workers:
             self._params.memory_limit_bytes,
             self._params.max_message_bytes,
             self._params.max_in_flight,
+            bool(json_handlers()),
         )
         models = {(entry.name, entry.version): model for entry, model in group}
         return WorkerProcess(name, spec, models, self._nursery, lambda: server.plane.front is None)

@@ -68,6 +68,10 @@ def load(
 
         params = params_of(devices, policy, options)
         return _placed(path, placement, profile, params, inputs, progress)
+    if options.get("custom_operators"):
+        from surplus.engine.custom_operators import add_custom_operators, named_libraries
+
+        add_custom_operators(named_libraries(options["custom_operators"]))
     beside(load_runtime)  # whoever needs it waits for it, and says why it cannot be loaded
     with _tried_ahead(Path(path).absolute(), devices, options):
         from surplus.engine.pipeline.loading import load_with, params_of

@@ -11,6 +11,7 @@ from typing import Any
 
 from surplus.engine import _core
 from surplus.engine.cache_folder import cache_folder
+from surplus.engine.custom_operators import add_custom_operators
 from surplus.engine.dfg.file_hashes import hashes_in
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.known_graph import known_graph
@@ -86,6 +87,7 @@ def load_with(
     EngineError
         One of engine/errors.py, naming what is wrong.
     """
+    add_custom_operators(params.custom_operators)
     ways = params.after_losses()
     while True:
         try:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from surplus.engine.cache_folder import cache_folder
+from surplus.engine.custom_operators import add_custom_operators
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import (
     EngineError,
@@ -149,6 +150,7 @@ def tune_with(
     """
     if params.tune_s <= 0:
         raise ValueError(f"tune_s must be > 0, got {params.tune_s}")
+    add_custom_operators(params.custom_operators)
     load_runtime()
     close_lost(params)
     graph = read_tried(path, params.cache)
@@ -188,6 +190,7 @@ def load_placed(
     DeviceLostError
         If a device was lost; it says which and when.
     """
+    add_custom_operators(params.custom_operators)
     load_runtime()
     profile = None if profile_path is None else Profile.load(profile_path)
     graph = read_tried(path, params.cache)

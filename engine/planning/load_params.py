@@ -5,13 +5,14 @@ Long because all settings are one object, each with what it means and what it ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surplus.engine.custom_operators import named_libraries
 from surplus.engine.devices.emulation_params import EmulationParams
 from surplus.engine.devices.parsing import available_cores, parse_devices
 from surplus.engine.devices.spec import DeviceSpec
@@ -120,6 +121,9 @@ class LoadParams:
     kernel_memory : str
         What weights that a library keeps for itself may take of a model, for example ``2GiB``;
         empty is a quarter of the memory that is free.
+    custom_operators : sequence of str
+        Libraries of operators that ONNX Runtime does not bring along: files, or
+        ``onnxruntime-extensions`` (engine/custom_operators.py). The process has them from then on.
     emulation : EmulationParams, optional
         How an emulated device departs from its profile.
 
@@ -156,11 +160,13 @@ class LoadParams:
     kernels: str = field(default_factory=kernels_by_default)
     precision: str = PRECISIONS[0]
     kernel_memory: str = ""
+    custom_operators: Sequence[str] = ()
     emulation: EmulationParams | None = None
 
     def __post_init__(self) -> None:
         if self.cache is not None:
             object.__setattr__(self, "cache", Path(self.cache))  # callers write a plain string
+        object.__setattr__(self, "custom_operators", named_libraries(self.custom_operators))
         self._check_policy()
         if self.finalists < 1:
             raise ConfigError(f"finalists must be >= 1, got {self.finalists}")

@@ -124,6 +124,13 @@ class Server:
         return self._address(self._bound()[0])
 
     @property
+    def metrics_address(self) -> str | None:
+        """Host and port of metrics; None without ``metrics_port``. Raises the same."""
+        self._bound()
+        port = None if self._server is None else self._server.metrics_port
+        return None if port is None else self._address(port)
+
+    @property
     def http_address(self) -> str | None:
         """Host and port of HTTP; None if it is not served. Raises the same."""
         port = self._bound()[1]

@@ -25,6 +25,33 @@ HONOURED: dict[str, dict[str, str]] = {
         "instance_group": "where it runs, and how often at once",
         "dynamic_batching": "queries that wait are answered together, by one call",
         "parameters": "told to clients",
+        "ensemble_scheduling": "steps become one plan, or run in turn (docs/how_to/ensembles.md)",
+        "model_warmup": "queries that are answered before the model is ready; those with files"
+        " are also what it is measured with",
+        "model_operations": "custom operators (docs/how_to/ensembles.md)",
+    },
+    "ModelOperations": {
+        "op_library_filename": "a file, seen from the model's folder, or `onnxruntime-extensions`",
+    },
+    "ModelEnsembling": {"step": "models beside the ensemble's folder"},
+    "ModelEnsembling.Step": {
+        "model_name": "its folder",
+        "model_version": "one that is served; -1, and 0: the newest",
+        "input_map": "every input that the model needs",
+        "output_map": "outputs that are used",
+    },
+    "ModelWarmup": {
+        "name": "in errors",
+        "batch_size": "stands before all `dims` where `max_batch_size` is above 0",
+        "inputs": "every input that the model needs",
+        "count": "how often it is asked",
+    },
+    "ModelWarmup.Input": {
+        "data_type": "must be the model's",
+        "dims": "without open sizes",
+        "zero_data": "zeros, empty strings",
+        "random_data": "all values of integers, 0 to 1 of others, empty strings",
+        "input_data_file": "in the model's folder `warmup`, as bytes of the protocol",
     },
     "ModelInput": {
         "name": "must be an input of the model",
@@ -76,8 +103,6 @@ HONOURED: dict[str, dict[str, str]] = {
 IGNORED: dict[str, dict[str, str]] = {
     "ModelConfig": {
         "sequence_batching": "queries of a sequence are not kept together",
-        "ensemble_scheduling": "steps are not run",
-        "model_warmup": "a model is run once when it is loaded, with inputs of its own",
         "response_cache": "every query is computed",
         "optimization": "plans are chosen by measurement",
         "runtime": "models run in this server, by no library of the model's",
@@ -85,11 +110,12 @@ IGNORED: dict[str, dict[str, str]] = {
         "metric_tags": "metrics carry the model's name and version",
         "batch_input": "ONNX models have no inputs of this kind",
         "batch_output": "ONNX models have no outputs of this kind",
-        "model_operations": "custom operators are not loaded",
         "model_transaction_policy": "an ONNX model answers each query once",
         "model_repository_agents": "files are read as they are",
         "model_metrics": "buckets are the server's",
     },
+    "ModelEnsembling": {"max_inflight_requests": "queries overlap as those of any model"},
+    "ModelEnsembling.Step": {"model_namespace": "names of models are unique"},
     "ModelInput": {
         "format": "only Triton's own checks of images read it",
         "is_shape_tensor": "of TensorRT engines",

@@ -9,6 +9,8 @@
         1/model.onnx         a version: a positive number
         2/model.onnx/        larger than 2 GB: a folder of model.onnx and its external data
             model.onnx
+      recognizer/            an ensemble: config.pbtxt names its steps, models beside it; it needs
+        config.pbtxt         no version, and no file in one
 
 Of the versions those are served that ``version_policy`` says, by default the newest.
 """
@@ -126,7 +128,7 @@ def entries_of(folder: Path, config: ModelConfig) -> list[RepositoryEntry]:
         If there is none, or one has no file.
     """
     return [
-        RepositoryEntry(config.name, version, _model_file(folder / version, config), config)
+        RepositoryEntry(config.name, version, _model_file(folder, version, config), config)
         for version in served_versions(folder, config)
     ]
 
@@ -140,6 +142,8 @@ def served_versions(folder: Path, config: ModelConfig) -> Sequence[str]:
         If there is none, or not one that the policy names.
     """
     versions = _versions(folder)
+    if not versions and config.is_ensemble:
+        versions = [1]
     if not versions:
         raise ConfigError(f"{folder}: no version in it; expected a folder such as 1/{MODEL_FILE}")
     policy = config.message.version_policy
@@ -157,7 +161,7 @@ def served_versions(folder: Path, config: ModelConfig) -> Sequence[str]:
 
 def _models_of(path: Path, may_be_empty: bool) -> dict[str, Path]:
     if path.is_dir():
-        folders = {entry.name: entry for entry in path.iterdir() if _is_model_folder(entry)}
+        folders = {entry.name: entry for entry in path.iterdir() if is_model_folder(entry)}
         if not folders and not may_be_empty:
             raise ConfigError(f"{path}: no model in it; expected NAME/VERSION/{MODEL_FILE}")
         return folders
@@ -168,7 +172,8 @@ def _models_of(path: Path, may_be_empty: bool) -> dict[str, Path]:
     return {path.stem: path}
 
 
-def _is_model_folder(path: Path) -> bool:
+def is_model_folder(path: Path) -> bool:
+    """Whether a folder in a repository is of a model; some are of other programs."""
     return path.is_dir() and not path.name.startswith((".", "_"))
 
 
@@ -185,9 +190,11 @@ def _is_version(name: str) -> bool:
     return name.isascii() and name.isdigit() and not name.startswith("0")
 
 
-def _model_file(version: Path, config: ModelConfig) -> Path:
+def _model_file(folder: Path, number: str, config: ModelConfig) -> Path:
+    """The version's file; of an ensemble the folder, as its steps are models of the others."""
     if config.is_ensemble:
-        return version
+        return folder
+    version = folder / number
     name = config.message.default_model_filename or MODEL_FILE
     for candidate in (version / name, version / name / name):
         if candidate.is_file():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -28,13 +27,14 @@ from surplus.engine.serving.log_settings import LogSettings
 from surplus.engine.serving.metrics.worker_sample import WorkerSample
 from surplus.engine.serving.model_control import ModelControl
 from surplus.engine.serving.model_table import ModelTable
-from surplus.engine.serving.seen_query import MOST, SeenQuery
+from surplus.engine.serving.seen_queries import SeenQueries
+from surplus.engine.serving.seen_query import SeenQuery
 from surplus.engine.serving.servable import Array
 from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.server_params import MAX_IN_FLIGHT
 from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.serving.statistics import Moments
-from surplus.engine.serving.trouble import trouble_of
+from surplus.engine.serving.trouble import Trouble, trouble_of
 
 A = TypeVar("A")
 Clock = Callable[[], int]
@@ -118,8 +118,6 @@ class DataPlane:
         What of the process's log is written.
     memory : _core.MemoryAccount
         What requests, values and answers are counted in.
-    seen_here : deque of SeenQuery
-        The last queries that ended here, the oldest first.
     workers : callable
         Says what the processes are that run models for this one.
     """
@@ -136,14 +134,15 @@ class DataPlane:
         self._params = params or DataPlaneParams()
         self.regions = SharedRegions()
         self.log = LogSettings()
-        self.seen_here: deque[SeenQuery] = deque(maxlen=MOST)
+        self._seen = SeenQueries()
         self._in_flight = InFlight()
         self._draining = False
+        self._leaving = False
 
     @property
     def ready(self) -> bool:
         """Whether queries are admitted and every model is ready."""
-        return not self._draining and self.models.all_ready()
+        return not (self._leaving or self._draining) and self.models.all_ready()
 
     def admit(self, name: str, version: str = "") -> ServedModel:
         """Model for a query that follows at once; lets a face turn it away before decoding it.
@@ -206,7 +205,8 @@ class DataPlane:
         except BaseException as error:
             ended_ns = self.clock_ns()
             model.statistics.record_failure(error, ended_ns - query.received_ns)
-            self._remember(model, query, Moments(query.received_ns, *(ended_ns,) * 3), error)
+            moments = Moments(query.received_ns, *(ended_ns,) * 3)
+            self._remember(model, query, moments, trouble_of(error))
             raise
 
     def controlled(self) -> ModelControl:
@@ -224,6 +224,12 @@ class DataPlane:
     async def unlisted(self) -> Sequence[str]:
         """Names of models that could be loaded and never were."""
         return () if self.control is None else await self.control.unlisted()
+
+    def leave(self) -> None:
+        """Be ready no more, and admit queries all the same: who sends them is to notice."""
+        self._leaving = True
+        if self.front is not None:
+            self.front.leave()
 
     async def drain(self, timeout_s: float) -> bool:
         """Admit nothing more, finish what is in flight; after the timeout cancel what is left.
@@ -260,7 +266,18 @@ class DataPlane:
     def seen(self) -> list[SeenQuery]:
         """The last queries that ended, by when they were answered, whoever answered them."""
         there = [] if self.front is None else self.front.recent()
-        return sorted([*self.seen_here, *there], key=lambda query: query.answered_ns)
+        return sorted([*self._seen.last(), *there], key=lambda query: query.answered_ns)
+
+    def sample(self, every: int, *, follows: bool) -> None:
+        """As ``SeenQueries.sample``, of all queries; once the front end is there."""
+        self._seen.sample(every, follows=follows)
+        if self.front is not None:
+            self.front.sample(every, follows=follows)
+
+    def take_sampled(self) -> list[SeenQuery]:
+        """Those that were kept since the last call, whoever answered them."""
+        there = [] if self.front is None else self.front.take_sampled()
+        return [*self._seen.take_sampled(), *there]
 
     def close(self) -> None:
         """Close every model. Blocks as long as the executors' own close does."""
@@ -293,7 +310,9 @@ class DataPlane:
         moments = Moments(query.received_ns, started_ns, ended_ns, self.clock_ns())
         queued_ns = model.newly_queued_ns()
         model.statistics.record_success(moments, queued_ns)
-        self._remember(model, query, moments, None, queued_ns)
+        is_late = query.deadline_ns is not None and ended_ns > query.deadline_ns
+        model.statistics.trouble[Trouble.LATE] += is_late
+        self._remember(model, query, moments, Trouble.LATE if is_late else None, queued_ns)
         return answer
 
     def _remember(
@@ -301,25 +320,13 @@ class DataPlane:
         model: ServedModel,
         query: InferQuery,
         moments: Moments,
-        error: BaseException | None,
+        trouble: Trouble | None,
         waited_ns: int = -1,
     ) -> None:
         """A query that has ended, so that it can be looked at."""
-        trouble = None if error is None else trouble_of(error)
+        whose = model.name, model.version, query.id, query.trace_parent
         times = moments.received_ns, moments.started_ns, moments.ended_ns, moments.answered_ns
-        self.seen_here.append(
-            SeenQuery(
-                model.name,
-                model.version,
-                query.id,
-                query.trace_parent,
-                0,
-                0,
-                *times,
-                waited_ns,
-                trouble,
-            )
-        )
+        self._seen.add(SeenQuery(*whose, 0, 0, *times, waited_ns, trouble))
 
     async def _execute(
         self,

@@ -15,8 +15,20 @@ class Front(Protocol):
         """Queries that it runs."""
         ...
 
+    def leave(self) -> None:
+        """Be ready no more, and answer queries all the same."""
+        ...
+
     def recent(self) -> list[SeenQuery]:
         """The last queries that ended there."""
+        ...
+
+    def sample(self, every: int, *, follows: bool) -> None:
+        """As ``SeenQueries.sample``, of those."""
+        ...
+
+    def take_sampled(self) -> list[SeenQuery]:
+        """As ``SeenQueries.take_sampled``, of those."""
         ...
 
     def drain(self) -> None:

@@ -13,6 +13,8 @@ import grpc
 
 from surplus.engine.errors import InputError
 from surplus.engine.serving import descriptions
+from surplus.engine.serving.access import Access
+from surplus.engine.serving.caller import caller_of_call
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
 from surplus.engine.serving.grpc_infer import (
@@ -30,6 +32,7 @@ from surplus.engine.serving.load_request import override_of, wants_dependents
 from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.messages import SERVICE, message_type, request_types
 from surplus.engine.serving.receipts import Receipts
+from surplus.engine.serving.rights import Right
 from surplus.engine.serving.wire import split_infer_request
 
 Handler = Callable[[Any, Any], Awaitable[bytes]]
@@ -49,14 +52,21 @@ class GrpcFace:
         Who answers.
     receipts : Receipts
         Where queries wait for their message.
+    access : Access, optional
+        Who may ask which model; else anybody. Of other calls ``RightsChecked`` asks it.
     """
 
     def __init__(
-        self, plane: DataPlane, identity: ServerIdentity, receipts: Receipts | None = None
+        self,
+        plane: DataPlane,
+        identity: ServerIdentity,
+        receipts: Receipts | None = None,
+        access: Access | None = None,
     ) -> None:
         self._plane = plane
         self._identity = identity
         self._receipts = Receipts() if receipts is None else receipts
+        self._access = access or Access()
 
     def service_handler(self) -> grpc.GenericRpcHandler:
         """Handler to register with a ``grpc.aio`` server; calls that it lacks are UNIMPLEMENTED."""
@@ -101,6 +111,7 @@ class GrpcFace:
         received_ns = self._plane.clock_ns()
         share.take(len(data), "the request")
         request, raw_inputs = split_infer_request(data, share)
+        self._access.check(caller_of_call(context), Right.INFER, request.model_name)
         model = self._plane.admit(request.model_name, request.model_version)
         remaining_s = context.time_remaining()
         self._plane.foresee(model, *decode_urgency(request, received_ns, remaining_s))

@@ -21,6 +21,8 @@ _CODES: tuple[tuple[type[Exception], grpc.StatusCode], ...] = (
     (errors.RegionExistsError, grpc.StatusCode.ALREADY_EXISTS),
     (errors.TooManyRegionsError, grpc.StatusCode.RESOURCE_EXHAUSTED),
     (errors.UnsupportedError, grpc.StatusCode.UNIMPLEMENTED),
+    (errors.UnauthenticatedError, grpc.StatusCode.UNAUTHENTICATED),
+    (errors.ForbiddenError, grpc.StatusCode.PERMISSION_DENIED),
     (errors.UnavailableError, grpc.StatusCode.UNAVAILABLE),
     (errors.QueueFullError, grpc.StatusCode.RESOURCE_EXHAUSTED),
     (errors.MemoryLimitError, grpc.StatusCode.RESOURCE_EXHAUSTED),

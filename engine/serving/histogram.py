@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from surplus.engine import _core
 
@@ -64,8 +65,11 @@ class QueryHistograms:
     @classmethod
     def of(cls, *parts: Sequence[tuple[Sequence[int], int]]) -> QueryHistograms:
         """Of what ``_core.QueryTimes.rows`` gives, of all together."""
-        found = cls()
-        for rows in parts:
-            whole, queue, compute = (Histogram(tuple(counts), total) for counts, total in rows)
-            found = cls(found.whole + whole, found.queue + queue, found.compute + compute)
-        return found
+        asked = (rows for rows in parts if any(rows[0][0]))  # most models of many are not
+        found = [cls(*(Histogram(tuple(row), total) for row, total in rows)) for rows in asked]
+        return reduce(QueryHistograms.__add__, found) if found else cls()
+
+    def __add__(self, other: QueryHistograms) -> QueryHistograms:
+        return QueryHistograms(
+            self.whole + other.whole, self.queue + other.queue, self.compute + other.compute
+        )

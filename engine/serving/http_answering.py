@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from surplus.engine.serving.access import Access
 from surplus.engine.serving.http_message import HttpAnswer, HttpError, HttpRequest, json_answer
 from surplus.engine.serving.http_routes import HttpRoutes
 from surplus.engine.serving.http_status import status_of
@@ -17,10 +18,13 @@ class Answering(Protocol):
         ...
 
 
-async def answered(routes: HttpRoutes, request: HttpRequest) -> HttpAnswer:
-    """By what the table has for it; errors are a status and ``{"error": ...}``."""
+async def answered(routes: HttpRoutes, access: Access, request: HttpRequest) -> HttpAnswer:
+    """By what the table has for who may ask; errors are a status and ``{"error": ...}``."""
     try:
-        return await routes.find(request)(request)
+        route = routes.find(request)
+        model = route.api.model and request.names[route.api.model]
+        access.check(request.caller, route.api.right, model)
+        return await route.handler(request)
     except HttpError as error:
         status, text = error.status, f"{request.method} {request.path}: {error}"
         headers = dict(error.headers)

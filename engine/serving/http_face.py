@@ -13,6 +13,7 @@ from typing import Any
 from surplus.engine.errors import InputError
 from surplus.engine.repository.config_document import document_of
 from surplus.engine.serving import descriptions
+from surplus.engine.serving.access import Access
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.descriptions import ServerIdentity
 from surplus.engine.serving.http_answering import answered
@@ -49,6 +50,8 @@ class HttpFace:
         Who answers.
     most_bytes : int
         Of a body, as it came and decompressed; a larger one gets 413.
+    access : Access, optional
+        Who may ask for what; else anybody for all.
     observation : ObservationPaths, optional
         What it says of how the server does; all of it by default.
     """
@@ -58,11 +61,13 @@ class HttpFace:
         plane: DataPlane,
         identity: ServerIdentity,
         most_bytes: int,
+        access: Access | None = None,
         observation: ObservationPaths | None = None,
     ) -> None:
         self._plane = plane
         self._identity = identity
         self._most_bytes = most_bytes
+        self._access = access or Access()
         self._document = DocumentReader(most_bytes)
         self._observation = observation or ObservationPaths(plane)
         self._routes = self._table()
@@ -74,7 +79,7 @@ class HttpFace:
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
         """Errors as the protocol has them: a status and ``{"error": ...}``."""
-        return await answered(self._routes, request)
+        return await answered(self._routes, self._access, request)
 
     def _table(self) -> HttpRoutes:
         routes = HttpRoutes()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from surplus.engine.errors import InputError
+from surplus.engine.serving.caller import Caller, names_in
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.http_answering import Answering
 from surplus.engine.serving.http_body import too_large
@@ -27,6 +28,7 @@ _WAITING = 128  # connections that the system keeps until they are accepted
 _GRAIN_BYTES = 1 << 20
 """The account is asked once for so much."""
 _TOO_MANY = 429
+_WHO = 401
 _ROUNDS = 4  # of the event loop, from a connection that is accepted to one that is open
 
 
@@ -132,6 +134,8 @@ class _Driver:
             )
             if answer.status == _TOO_MANY:
                 response.headers["Retry-After"] = "1"
+            if answer.status == _WHO:
+                response.headers["WWW-Authenticate"] = "Bearer"
             await response.prepare(request)
             await response.write_eof()  # here, so that it counts until it is written
             return response
@@ -148,7 +152,9 @@ class _Request(HttpRequest):
         headers: dict[str, str] = {}
         for name, value in request.headers.items():
             headers.setdefault(name.lower(), value)
-        super().__init__(request.method, request.raw_path, headers, share)
+        shown = request.get_extra_info("peercert")
+        caller = Caller(headers.get("authorization", ""), names_in(shown))
+        super().__init__(request.method, request.raw_path, headers, share, caller)
         self._request = request
         self._most_s = most_s
         self._on_query = on_query

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
+from surplus.engine.serving.caller import Caller
 from surplus.engine.serving.memory_share import MemoryShare
 
 
@@ -40,6 +41,8 @@ class HttpRequest(ABC):
         By names in small letters; of several the first.
     share : MemoryShare
         What the request takes of the server's memory, until its answer is written.
+    caller : Caller
+        Who asks.
 
     Attributes
     ----------
@@ -48,12 +51,18 @@ class HttpRequest(ABC):
     """
 
     def __init__(
-        self, method: str, target: str, headers: Mapping[str, str], share: MemoryShare
+        self,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        share: MemoryShare,
+        caller: Caller,
     ) -> None:
         self.method = method
         self.raw_path, _, self._query = target.partition("?")
         self.headers = headers
         self.share = share
+        self.caller = caller
         self.names: Mapping[str, str] = {}
 
     @property

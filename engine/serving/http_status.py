@@ -19,6 +19,8 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.RegionExistsError, 400),  # as Triton answers
     (errors.TooManyRegionsError, 429),
     (errors.UnsupportedError, 501),
+    (errors.UnauthenticatedError, 401),
+    (errors.ForbiddenError, 403),
     (errors.UnavailableError, 503),
     (errors.QueueFullError, 429),
     (errors.MemoryLimitError, 429),

@@ -11,10 +11,17 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from surplus.engine.devices.parsing import available_cores
+from surplus.engine.ensembles.step_models import (
+    all_ensembles,
+    all_steps,
+    stamp_with_steps,
+    steps_beside,
+)
 from surplus.engine.errors import ConfigError, EngineError, UnknownModelError, one_line
 from surplus.engine.repository.layout import (
     RepositoryEntry,
@@ -22,7 +29,7 @@ from surplus.engine.repository.layout import (
     read_entries,
     warn_of_fields,
 )
-from surplus.engine.repository.stamp import stamp_of
+from surplus.engine.repository.model_config import ModelConfig
 from surplus.engine.serving.former_models import FormerModels
 from surplus.engine.serving.load_request import Override
 from surplus.engine.serving.model_table import ModelTable
@@ -82,7 +89,23 @@ class LiveRepository:
         return [name for name in sorted(await self.folders()) if name not in known]
 
     async def load(self, name: str, override: Override | None = None) -> None:
-        """As ``ModelControl.load``."""
+        """As ``ModelControl.load``; with an ensemble what it is made of, and it with a step."""
+        folder = await self._load_one(name, override)
+        steps = [] if folder is None else await asyncio.to_thread(steps_beside, folder)
+        for other in (*steps, *self._ensembles_of(name)):
+            with suppress(EngineError):  # said, and in the index
+                await self._load_one(other)
+
+    def _ensembles_of(self, name: str) -> list[str]:
+        """Names of those that are made of a model, and not unloaded by a client."""
+        wanted = {model.name for model in self._models if not model.is_unloaded}
+        return [one for one in all_ensembles(name, self._configs()) if one in wanted]
+
+    def _configs(self) -> dict[str, ModelConfig]:
+        return {model.name: model.config for model in self._models}
+
+    async def _load_one(self, name: str, override: Override | None = None) -> Path | None:
+        """Load one; its folder, if there is one."""
         folder = (await self.folders()).get(name)
         if folder is None and (override is None or not override.files):
             raise UnknownModelError(f"unknown model {name!r}: no repository has a folder of it")
@@ -91,27 +114,18 @@ class LiveRepository:
                 await self._load_overridden(name, override, folder)
             elif folder is not None:
                 await self._load_folder(name, folder)
+        return folder
 
     async def unload(self, name: str, *, dependents: bool = False) -> None:
         """As ``ModelControl.unload``."""
-        await self._unload(name, seen=set() if dependents else None)
-
-    async def _unload(self, name: str, seen: set[str] | None) -> None:
-        """Unload; with a set, what an ensemble is made of, too, but for what is in the set."""
-        steps: set[str] = set()
-        async with self._locks[name]:
-            for model in self._models.versions(name).values():
-                if seen is not None:
-                    made_of = model.config.message.ensemble_scheduling.step
-                    steps |= {step.model_name for step in made_of}
-                self._release(model)
-            self._stamps.pop(name, None)
-            self._replace_overridden(name, None)
-        if seen is not None:
-            seen.add(name)
-            known = {model.name for model in self._models}
-            for step in (steps & known) - seen:
-                await self._unload(step, seen)
+        known = self._configs()
+        steps = [step for step in all_steps(name, known) if step in known] if dependents else []
+        for one in (name, *steps):
+            async with self._locks[one]:
+                for model in self._models.versions(one).values():
+                    self._release(model)
+                self._stamps.pop(one, None)
+                self._replace_overridden(one, None)
 
     async def close(self) -> None:
         """Load nothing any more; what was loaded is the data plane's."""
@@ -137,7 +151,7 @@ class LiveRepository:
             self._overridden[name] = made
 
     async def _load_folder(self, name: str, folder: Path) -> None:
-        stamp = await asyncio.to_thread(stamp_of, folder)
+        stamp = await asyncio.to_thread(stamp_with_steps, folder)
         if self._stamps.get(name) == stamp and self._is_served(name):
             return
         self._stamps[name] = stamp

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from surplus.engine.ensembles.step_models import stamp_with_steps
 from surplus.engine.repository.layout import RepositoryEntry, find_folders
-from surplus.engine.repository.stamp import stamp_of
 from surplus.engine.serving.live_repository import LiveRepository, LoadServable
 from surplus.engine.serving.memory_budget import MemoryBudget
 from surplus.engine.serving.polling import Polling
@@ -52,7 +52,7 @@ class LiveStart:
             return {}
         folders = find_folders(*self.roots, may_be_empty=True)
         names = {entry.name for entry in self.entries} & set(folders)
-        return {name: stamp_of(folders[name]) for name in names}
+        return {name: stamp_with_steps(folders[name]) for name in names}
 
 
 def begin_budget(server: AsyncServer, budget: MemoryBudget) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import replace
 
+from surplus.engine.custom_operators import add_custom_operators
 from surplus.engine.devices.parsing import available_cores
-from surplus.engine.errors import ConfigError
+from surplus.engine.errors import ConfigError, EngineError
 from surplus.engine.pipeline.lazy import LazyModel
 from surplus.engine.pipeline.loading import load_with, many_loads
 from surplus.engine.pipeline.served_late import ServedLate
@@ -17,16 +18,19 @@ from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.serving.configured_queueing import max_batch_for, queueing_for
+from surplus.engine.serving.ensembles import ensemble_or_model
 from surplus.engine.serving.instance_devices import devices_for
 from surplus.engine.serving.model_executor import ModelExecutor
+from surplus.engine.serving.operator_libraries import operator_libraries
 from surplus.engine.serving.servable import Servable
+from surplus.engine.serving.warm_up import real_inputs, warmed
 
 Load = Callable[[RepositoryEntry, LoadParams], Model]
 
 
 def load_entry(entry: RepositoryEntry, params: LoadParams) -> Model:
     """Load without a word."""
-    return load_with(entry.path, params)
+    return load_with(entry.path, params, real_inputs(entry.config))
 
 
 class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
@@ -57,6 +61,7 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
     ) -> None:
         self._rest = rest
         self._open = ExitStack()
+        _add_operators(entries)
         if entries:
             first = params[entries[0].name]
             self._open.enter_context(many_loads(len(entries), first))
@@ -91,23 +96,43 @@ def loaded(entry: RepositoryEntry, params: LoadParams, load: Load = load_entry) 
     EngineError
         If it cannot be loaded, its configuration is wrong, or the two contradict each other.
     """
-    params = _configured(entry, params)
-    return ModelExecutor(ServedAlone(load(entry, params), entry.name), entry.config)
+
+    def made(entry: RepositoryEntry, params: LoadParams) -> Servable:
+        model = load(entry, _configured(entry, params))
+        return ModelExecutor(ServedAlone(model, entry.name), entry.config)
+
+    return warmed(ensemble_or_model(entry, _with_operators(entry, params), made))
 
 
 def checked(entry: RepositoryEntry, params: LoadParams) -> Servable:
     """The same, to be loaded by its first query."""
-    params = _configured(entry, params)
-    late = ServedLate(LazyModel(entry.path, params), params.cache, entry.name)
-    return ModelExecutor(late, entry.config)
+
+    def made(entry: RepositoryEntry, params: LoadParams) -> Servable:
+        params = _configured(entry, params)
+        late = ServedLate(LazyModel(entry.path, params), params.cache, entry.name)
+        return ModelExecutor(late, entry.config)
+
+    params = _with_operators(entry, params)
+    add_custom_operators(params.custom_operators)
+    return ensemble_or_model(entry, params, made)
+
+
+def _add_operators(entries: Sequence[RepositoryEntry]) -> None:
+    """Of all models, before any is loaded: what is kept of them is kept by what there is."""
+    for entry in entries:
+        with suppress(EngineError):  # its load says so
+            operator_libraries(entry)
+
+
+def _with_operators(entry: RepositoryEntry, params: LoadParams) -> LoadParams:
+    """With what its configuration says of libraries of operators."""
+    return replace(params, custom_operators=(*params.custom_operators, *operator_libraries(entry)))
 
 
 def _configured(entry: RepositoryEntry, params: LoadParams) -> LoadParams:
     """How to load, with what the model's configuration says of that."""
     if entry.error:
         raise ConfigError(entry.error)
-    if entry.config is not None and entry.config.is_ensemble:
-        raise entry.config.lines.wrong("ensemble_scheduling", "ensembles are not served")
     return replace(
         params,
         devices=devices_for(entry.config, params.devices),

@@ -13,7 +13,7 @@ _VERBOSE = "log_verbose_level"
 _FIXED = {"log_file": "", "log_format": "default"}
 _WHY_FIXED = {
     "log_file": "clients do not choose files of this server; its log is its standard error",
-    "log_format": "there is one format",
+    "log_format": "it is chosen at the start: engine serve --log-format",
 }
 _MOST_VERBOSE = 2**32 - 1
 

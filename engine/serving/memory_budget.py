@@ -20,7 +20,7 @@ from surplus.engine.errors import EngineError, MemoryLimitError, one_line
 from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.serving.former_models import FormerModels
 from surplus.engine.serving.model_table import ModelTable
-from surplus.engine.serving.resting import Resting, file_bytes
+from surplus.engine.serving.resting import Resting, entry_bytes
 from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.served_model import ServedModel
 
@@ -83,7 +83,7 @@ class MemoryBudget:
         EngineError
             If it is none that can be served, or larger than the budget by itself.
         """
-        self._require_fitting(entry, file_bytes(entry.path))
+        self._require_fitting(entry, entry_bytes(entry))
         return Resting(entry, self._check(entry), self.wake)
 
     @property
@@ -131,7 +131,7 @@ class MemoryBudget:
 
     async def _woken(self, model: ServedModel, resting: Resting) -> Servable:
         entry, began_ns = resting.entry, time.monotonic_ns()
-        await self._make_room(self._costs.get(entry, file_bytes(entry.path)), entry)
+        await self._make_room(self._costs.get(entry, entry_bytes(entry)), entry)
         loop = asyncio.get_running_loop()
         try:
             executor, cost_bytes = await loop.run_in_executor(self._thread, self._measured, entry)
@@ -152,7 +152,7 @@ class MemoryBudget:
         """A version, and what the process holds for it, its file at least."""
         before = resident_bytes()
         executor = self._load(entry)
-        return executor, max(resident_bytes() - before, file_bytes(entry.path))
+        return executor, max(resident_bytes() - before, entry_bytes(entry))
 
     async def _make_room(self, cost_bytes: int, entry: RepositoryEntry) -> None:
         """Put models to rest until so much is free."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from surplus.engine import _core
 from surplus.engine.errors import ConfigError, UnsupportedError
+from surplus.engine.serving.access import Access
 from surplus.engine.serving.address import cannot_listen, check_address, listening_sockets
 from surplus.engine.serving.certificates import Certificates
 from surplus.engine.serving.data_plane import DataPlane
@@ -30,13 +31,14 @@ _FLUSH_GRACE_S = 1.0
 class MetricsFace:
     """The paths of the metrics port, which change nothing."""
 
-    def __init__(self, observation: ObservationPaths) -> None:
+    def __init__(self, observation: ObservationPaths, access: Access) -> None:
+        self._access = access
         self._routes = HttpRoutes()
         observation.add_to(self._routes)
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
         """As the REST port answers the same."""
-        return await answered(self._routes, request)
+        return await answered(self._routes, self._access, request)
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ async def listen_for_metrics(
     observation: ObservationPaths,
     params: ServerParams,
     certificates: Certificates | None,
+    access: Access,
     *,
     is_native: bool,
 ) -> MetricsListener | None:
@@ -64,11 +67,13 @@ async def listen_for_metrics(
     """
     if params.metrics_port is None:
         return None
-    face = MetricsFace(observation)
+    face = MetricsFace(observation, access)
     try:
+        if params.shares_metrics_port:
+            raise ConfigError(f"port {params.metrics_port} is for queries")
         check_address(params.host, params.metrics_port)
         if is_native:
-            return _by_our_own(plane, face, params, certificates)
+            return _by_our_own(plane, face, params, certificates, access)
         return await _by_aiohttp(plane, face, params, certificates)
     except ConfigError as error:
         if params.needs_metrics_port:
@@ -78,7 +83,11 @@ async def listen_for_metrics(
 
 
 def _by_our_own(
-    plane: DataPlane, face: MetricsFace, params: ServerParams, certificates: Certificates | None
+    plane: DataPlane,
+    face: MetricsFace,
+    params: ServerParams,
+    certificates: Certificates | None,
+    access: Access,
 ) -> MetricsListener:
     tls = None if certificates is None else certificates.native()
     sockets = listening_sockets(params.host, params.metrics_port or 0)
@@ -93,6 +102,7 @@ def _by_our_own(
         body_ns=int(params.max_body_s * 1e9),
         tls=tls,
     )
+    access.guard(front)
     if certificates is not None:
         certificates.on_renewal(lambda: front.renew(certificates.native()))
     calls = NativeCalls(front, (), _no_item, _MOST_BODY_BYTES, NativeRequests(front, face, plane))

@@ -87,8 +87,10 @@ class ModelExecutor:
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """As of the model."""
-        return self._model.facts
+        """As of the model; of an ensemble that it is one."""
+        steps = len(self.config.message.ensemble_scheduling.step)
+        merged = {"ensemble": f"one plan of {steps} steps"} if steps else {}
+        return {**self._model.facts, **merged}
 
     @property
     def failure(self) -> str:

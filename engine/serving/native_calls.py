@@ -16,6 +16,7 @@ import grpc
 
 from surplus.engine import _core
 from surplus.engine.errors import ExecutionError, InputError
+from surplus.engine.serving.caller import Caller
 from surplus.engine.serving.grpc_status import status_of
 from surplus.engine.serving.grpc_stream import failed_item
 from surplus.engine.serving.native_context import Aborted, NativeContext
@@ -41,6 +42,8 @@ class _Call:
 
     token: int
     encoding: str
+    caller: Caller
+    trace_parent: str
     messages: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
     task: asyncio.Task[None] | None = None
 
@@ -79,14 +82,18 @@ class NativeCalls:
     def take_events(self) -> None:
         """Go on with some of what came since the last call."""
         for event in self._front.take_events(_AT_A_TIME):
-            kind, token, number, path, encoding, content, packed, due_ns, request = event
+            kind, token, number, path, encoding, content, packed, due_ns, request, who, parent = (
+                event
+            )
+            caller = Caller() if who is None else Caller(who[0], tuple(who[1]))
             if request is not None and self._requests is not None:
                 method, fields = request
-                self._requests.begin(token, method, path, fields, content or b"")
+                self._requests.begin(token, method, path, fields, content or b"", caller)
             elif kind == _CALL:
-                self._begin(_Call(token, encoding), path, due_ns)
+                self._begin(_Call(token, encoding, caller, parent), path, due_ns)
             elif kind == _ITEM:
-                self._begin_item(token, number, content or b"", encoding if packed else "", due_ns)
+                context = NativeContext(lambda message: None, due_ns, None, caller, parent)
+                self._begin_item(token, number, content or b"", encoding if packed else "", context)
             elif kind == _FAILED:
                 self._end(token, *_status(ExecutionError(path)))
             elif kind == _ITEM_FAILED:
@@ -133,7 +140,11 @@ class NativeCalls:
 
     async def _answer(self, call: _Call, handler: Any, due_ns: int) -> None:
         context = NativeContext(
-            lambda message: self._front.send(call.token, message), due_ns, call.messages
+            lambda message: self._front.send(call.token, message),
+            due_ns,
+            call.messages,
+            call.caller,
+            call.trace_parent,
         )
         try:
             await _run(handler, call.messages, context)
@@ -149,10 +160,9 @@ class NativeCalls:
             self._end(call.token, code, details)
 
     def _begin_item(
-        self, token: int, number: int, content: bytes, encoding: str, due_ns: int
+        self, token: int, number: int, content: bytes, encoding: str, context: NativeContext
     ) -> None:
         async def answer() -> None:
-            context = NativeContext(lambda message: None, due_ns)
             try:
                 data = self._unpacked(content, encoding) if encoding else content
             except (Exception, Aborted) as error:

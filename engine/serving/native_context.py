@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import grpc
 
+from surplus.engine.serving.caller import Caller
+
 
 class Aborted(BaseException):
     """A handler has said with which status its call ends; no error of a handler's own."""
@@ -26,10 +28,14 @@ class NativeContext:
         send: Callable[[bytes], None],
         deadline_ns: int,
         messages: asyncio.Queue[bytes | None] | None = None,
+        caller: Caller | None = None,
+        trace_parent: str = "",
     ) -> None:
         self._send = send
         self._deadline_ns = deadline_ns
         self._messages = messages
+        self._caller = caller or Caller()
+        self._trace_parent = trace_parent
         self._when_done: list[Callable[[object], object]] = []
 
     async def read(self) -> object:
@@ -61,5 +67,11 @@ class NativeContext:
         self._send(message)
 
     def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
-        """Nothing: what clients say beside is not handed on."""
-        return ()
+        """Who calls, and W3C's trace parent; what else clients say beside is not handed on."""
+        said = ("authorization", self._caller.authorization), ("traceparent", self._trace_parent)
+        return tuple((name, value) for name, value in said if value)
+
+    def auth_context(self) -> dict[str, list[bytes]]:
+        """Names of the certificate that the client has shown."""
+        names = [name.encode() for name in self._caller.certificate_names]
+        return {"x509_subject_alternative_name": names} if names else {}

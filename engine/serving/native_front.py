@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from surplus.engine import _core
+from surplus.engine.serving.access import Access
 from surplus.engine.serving.address import listening_sockets
 from surplus.engine.serving.certificates import Certificates
 from surplus.engine.serving.datatypes import DATATYPES
@@ -63,6 +64,7 @@ def listening(
     params: ServerParams,
     regions: SharedRegions,
     certificates: Certificates | None,
+    access: Access,
     *,
     speaks_rest: bool,
 ) -> Listening:
@@ -74,6 +76,8 @@ def listening(
         Where clients may have put tensors.
     certificates : Certificates or None
         What everything is encrypted with.
+    access : Access
+        Who may do what.
     speaks_rest : bool
         Whether it listens for HTTP, too.
 
@@ -109,6 +113,7 @@ def listening(
         tls=tls,
         most_of_a_client=params.max_connections_per_client,
     )
+    access.guard(front)
     if certificates is not None:
         certificates.on_renewal(lambda: front.renew(certificates.native()))
     return Listening(front, port, http_port)
@@ -185,6 +190,10 @@ class NativeFront:
         """Answer no further query but by Python, which says why."""
         self._front.drain()
 
+    def leave(self) -> None:
+        """Be ready no more, and answer queries all the same."""
+        self._front.leave()
+
     def abandon(self) -> None:
         """Cancel what is in flight."""
         self._front.abandon()
@@ -193,9 +202,21 @@ class NativeFront:
         """End calls whose messages are on their way: the process holds all that it may."""
         self._front.end_receipts()
 
+    def observe(self, *, wanted: bool) -> None:
+        """Whether to count durations by buckets and remember queries; at first it does."""
+        self._front.observe(wanted)
+
     def recent(self) -> list[SeenQuery]:
         """The last queries that ended there."""
-        return [_seen(row) for row in self._front.recent()]
+        return [_seen(row) for row in self._front.recent.all()]
+
+    def sample(self, every: int, *, follows: bool) -> None:
+        """As ``SeenQueries.sample``, of those."""
+        self._front.recent.sample(every, follows)
+
+    def take_sampled(self) -> list[SeenQuery]:
+        """As ``SeenQueries.take_sampled``, of those."""
+        return [_seen(row) for row in self._front.recent.take_sampled()]
 
     @property
     def in_flight(self) -> int:

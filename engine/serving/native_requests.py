@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from surplus.engine import _core
+from surplus.engine.serving.caller import Caller
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.http_answering import Answering
 from surplus.engine.serving.http_body import too_large
@@ -35,9 +36,10 @@ class NativeRequests:
         target: str,
         fields: Sequence[tuple[str, str]],
         body: bytes,
+        caller: Caller,
     ) -> None:
         """Answer one."""
-        task = asyncio.create_task(self._answer(token, method, target, fields, body))
+        task = asyncio.create_task(self._answer(token, method, target, fields, body, caller))
         self._tasks[token] = task
 
     def cancel(self, token: int) -> None:
@@ -59,9 +61,10 @@ class NativeRequests:
         target: str,
         fields: Sequence[tuple[str, str]],
         body: bytes,
+        caller: Caller,
     ) -> None:
         with MemoryShare(self._plane.memory) as share:
-            request = _Request(method, target, dict(reversed(fields)), share, body)
+            request = _Request(method, target, dict(reversed(fields)), share, body, caller)
             answer = await self._face.answer(request)
             lines = "".join(f"{name}: {value}\r\n" for name, value in answer.headers.items())
             self._front.answer(token, answer.status, lines, answer.body)
@@ -76,8 +79,9 @@ class _Request(HttpRequest):
         headers: dict[str, str],
         share: MemoryShare,
         body: bytes,
+        caller: Caller,
     ) -> None:
-        super().__init__(method, target, headers, share)
+        super().__init__(method, target, headers, share, caller)
         self._body = body
 
     async def read(self, most_bytes: int) -> memoryview:

@@ -41,7 +41,10 @@ class Overridden:
             raise ConfigError(f"model {name!r}: there is no folder of it, and no file came with it")
         if folder.is_file():
             raise ConfigError(f"model {name!r} is one file: a configuration needs files with it")
-        return entries_of(folder, parse_json(override.config, name, folder))
+        config = parse_json(override.config, name, folder)
+        if config.is_ensemble and override.files:
+            raise config.lines.wrong("ensemble_scheduling", "its steps are in the repository")
+        return entries_of(folder, config)
 
     def close(self) -> None:
         """Remove the files."""

@@ -7,8 +7,8 @@ import logging
 from contextlib import suppress
 from pathlib import Path
 
+from surplus.engine.ensembles.step_models import stamp_with_steps
 from surplus.engine.errors import EngineError, one_line
-from surplus.engine.repository.stamp import stamp_of
 from surplus.engine.serving.live_repository import LiveRepository
 from surplus.engine.serving.say import say
 
@@ -65,4 +65,4 @@ class Polling:
 
 
 def _stamps(folders: dict[str, Path]) -> dict[str, str]:
-    return {name: stamp_of(folder) for name, folder in folders.items()}
+    return {name: stamp_with_steps(folder) for name, folder in folders.items()}

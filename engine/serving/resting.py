@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
 
+from surplus.engine.ensembles.in_repository import find_ensemble
 from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.repository.stamp import files_of
 from surplus.engine.serving.servable import Array, Servable
@@ -80,6 +80,16 @@ class Resting:
         model.told = {**model.told, "memory_bytes": "0", "rests": str(self._rests)}
 
 
-def file_bytes(path: Path) -> int:
-    """Of a model's file, with all that lies in its folder, as external data does."""
-    return sum(file.stat().st_size for file in files_of(path.parent) if file.is_file())
+def entry_bytes(entry: RepositoryEntry) -> int:
+    """Of a model's file, with all that lies in its folder, as external data does.
+
+    Of an ensemble, of all that it is made of.
+
+    Raises
+    ------
+    ConfigError
+        If that is not there.
+    """
+    if entry.config is not None and entry.config.is_ensemble and not entry.error:
+        return sum(entry_bytes(model) for _, model in find_ensemble(entry).steps)
+    return sum(file.stat().st_size for file in files_of(entry.path.parent) if file.is_file())

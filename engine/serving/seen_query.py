@@ -45,3 +45,16 @@ class SeenQuery(NamedTuple):
         """Of its trace parent: 32 hexadecimal digits; empty without one."""
         parts = self.trace_parent.split("-")
         return parts[1] if len(parts) >= 4 and len(parts[1]) == 32 else ""
+
+    @property
+    def stages(self) -> list[tuple[str, int, int]]:
+        """What the server did with it, in order, each from when to when."""
+        moments = self.received_ns, self.started_ns, self.ended_ns, self.answered_ns
+        names = "decode", "execute", "encode"
+        return list(zip(names, moments, moments[1:], strict=False))
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether its trace parent says that its trace is recorded."""
+        flags = self.trace_parent[53:55]
+        return len(flags) == 2 and flags[1] in "13579bdf"

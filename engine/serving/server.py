@@ -9,21 +9,26 @@ import asyncio
 import logging
 import signal
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import grpc
 
 from surplus.engine.devices.machine_memory import resident_bytes
 from surplus.engine.errors import ConfigError
+from surplus.engine.serving.access import Access, TokensWatch
 from surplus.engine.serving.address import address_text, cannot_listen, check_address
 from surplus.engine.serving.certificates import Certificates
 from surplus.engine.serving.data_plane import DataPlane, DataPlaneParams
 from surplus.engine.serving.descriptions import ServerIdentity
+from surplus.engine.serving.exposure import warn_of_exposure
+from surplus.engine.serving.grpc_access import RightsChecked
 from surplus.engine.serving.grpc_face import GrpcFace
 from surplus.engine.serving.grpc_health import health_handler
 from surplus.engine.serving.grpc_reflection import reflection_handlers
 from surplus.engine.serving.grpc_tails import tails_handler
 from surplus.engine.serving.http_face import HttpFace
+from surplus.engine.serving.http_if_possible import http_if_possible
 from surplus.engine.serving.limited_memory import LimitedMemory
 from surplus.engine.serving.metrics_listener import MetricsListener, listen_for_metrics
 from surplus.engine.serving.native_calls import NativeCalls
@@ -36,8 +41,10 @@ from surplus.engine.serving.native_front import (
 from surplus.engine.serving.native_requests import NativeRequests
 from surplus.engine.serving.observation import ObservationPaths
 from surplus.engine.serving.receipts import Receipts
+from surplus.engine.serving.reporting.reports import Reports, sinks_of
 from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, FrontEnd, ServerParams
 from surplus.engine.serving.shared_memory import SharedRegions
+from surplus.engine.serving.tokens_file import read_tokens
 
 if TYPE_CHECKING:
     from surplus.engine.serving.http_listener import HttpListener
@@ -76,7 +83,10 @@ class AsyncServer:
         self._closers: list[Callable[[], Awaitable[object]]] = []
         self._receipts = Receipts()
         self._certificates: Certificates | None = None
+        self._access = Access(open_rights=self._params.anybodys_rights)
+        self._tokens: TokensWatch | None = None
         self._stop = asyncio.Event()
+        self._hurry = asyncio.Event()
 
     async def start(self) -> int:
         """Bind and begin to answer.
@@ -92,10 +102,15 @@ class AsyncServer:
             If an address cannot be bound, for example because the port is in use, HTTP is wanted
             and aiohttp is not installed, or a file of TLS does not do.
         """
-        rest = None
+        if path := self._params.tokens:
+            self._access.renew(read_tokens(path))
+        self._params = http_if_possible(self._params)
+        rest, sinks = None, sinks_of(self._params.reports)
         if self._params.http_port is not None or self._params.one_port:
             most_bytes = self._params.max_message_bytes
-            rest = HttpFace(self.plane, self._identity(), most_bytes, self._observation)
+            rest = HttpFace(
+                self.plane, self._identity(), most_bytes, self._access, self._observation
+            )
         if (files := self._params.tls) is not None:
             self._certificates = Certificates(files)
         try:
@@ -108,9 +123,12 @@ class AsyncServer:
                 self._observation,
                 self._params,
                 self._certificates,
+                self._access,
                 is_native=is_native and not missing_parser(),
             )
             port = await self._start_grpc(rest, is_native=is_native)
+            if sinks:
+                self.close_with(Reports(self.plane, self._params.reports, sinks).close)
         except BaseException:
             for listener in (self._http, self._metrics):
                 if listener is not None:
@@ -123,7 +141,15 @@ class AsyncServer:
                 self._params.memory_limit_bytes, self._relieve, self._resident_bytes
             )
             self.plane.memory = self._memory.account
+        if path:
+            self._tokens = TokensWatch(path, self._access)
+        warn_of_exposure(self._params)
         return port
+
+    def look_at_tokens(self) -> None:
+        """Read the file of tokens now if it has changed. From the server's event loop."""
+        if self._tokens is not None:
+            self._tokens.look()
 
     @property
     def http_port(self) -> int | None:
@@ -138,22 +164,28 @@ class AsyncServer:
         return None if self._metrics is None else self._metrics.port
 
     async def _start_grpc(self, rest: HttpFace | None, *, is_native: bool) -> int:
-        face = GrpcFace(self.plane, self._identity(), self._receipts)
-        handlers = (
+        face = GrpcFace(self.plane, self._identity(), self._receipts, self._access)
+        services = (
             face.service_handler(),
             tails_handler(),
             health_handler(self.plane),
             *reflection_handlers(),
         )
+        handlers = tuple(RightsChecked(service, self._access) for service in services)
         if is_native:
             bound = listening(
-                self._params, self.plane.regions, self._certificates, speaks_rest=rest is not None
+                self._params,
+                self.plane.regions,
+                self._certificates,
+                self._access,
+                speaks_rest=rest is not None,
             )
             front, most_bytes = bound.front, self._params.max_message_bytes
             requests = None if rest is None else NativeRequests(front, rest, self.plane)
             calls = NativeCalls(front, handlers, face.answer_item, most_bytes, requests)
             self._native = native = NativeFront(front, calls, self._params.max_in_flight)
             self._native_http_port = bound.http_port
+            native.observe(wanted=self._params.metrics or self._params.reports.is_wanted)
             self.plane.front = native
             native.watch(self.plane.models)
             return bound.port
@@ -247,9 +279,13 @@ class AsyncServer:
         """Drain, stop listening, close the models; returns as :meth:`serve_until_stopped`.
 
         While it drains, the server answers: it is live, not ready, and infer is UNAVAILABLE.
+        Before, for ``drain_delay_s``, it is not ready and takes queries; a second signal ends that.
         """
+        await self._leave()
         _LOG.info("draining: %d queries in flight", self.plane.in_flight)
         finished = await self.plane.drain(self._params.drain_timeout_s)
+        if self._tokens is not None:
+            self._tokens.close()
         if self._grpc is not None:
             await self._grpc.stop(_FLUSH_GRACE_S)
         if self._native is not None:
@@ -267,9 +303,24 @@ class AsyncServer:
         _LOG.info("stopped")
         return finished
 
+    async def _leave(self) -> None:
+        self.plane.leave()
+        delay_s = self._params.drain_delay_s
+        if not delay_s:
+            return
+        _LOG.info("not ready any more; queries are taken for %g s", delay_s)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(delay_s):
+                await self._hurry.wait()
+
     def request_stop(self) -> None:
         """End ``serve_until_stopped`` as a first signal does. From the server's event loop."""
         self._stop.set()
+
+    def hurry(self) -> None:
+        """End a stop that goes on: cancel what is in flight. From the server's event loop."""
+        self._hurry.set()
+        self.plane.abandon()
 
     def close_with(self, close: Callable[[], Awaitable[object]]) -> None:
         """Await that when the server has drained, before it closes the models."""
@@ -289,7 +340,7 @@ class AsyncServer:
 
     def _on_signal(self) -> None:
         if self._stop.is_set():
-            self.plane.abandon()
+            self.hurry()
         self._stop.set()
 
 

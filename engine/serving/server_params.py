@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from surplus.engine.serving.loopback import is_loopback
+from surplus.engine.serving.reporting.report_params import ReportParams
+from surplus.engine.serving.rights import Right
 from surplus.engine.serving.tls_files import TlsFiles
 
 LARGEST_MESSAGE_BYTES = 2**31 - 1
@@ -14,6 +16,8 @@ MAX_WAIT_MS = 1000.0
 MAX_MESSAGE_BYTES = 64 << 20
 MAX_STREAMS = 2**31 - 1
 """By default: any number."""
+GRPC_PORT = 8001
+HTTP_PORT = 8000
 METRICS_PORT = 8002
 """Of ``engine serve`` by default, as Triton has it."""
 MAX_IN_FLIGHT = 1024
@@ -40,15 +44,20 @@ class ServerParams:
         0 lets the system choose.
     http_port : int or None
         The same for HTTP; None: it has no port of its own.
+    needs_http_port : bool
+        Whether the server does not start where that cannot be served; else it says so.
     one_port : bool
         Whether HTTP is answered on gRPC's port, too: the first bytes of a connection tell. Of the
         native front end alone.
     metrics : bool
-        Whether there is ``/metrics``.
+        Whether there is ``/metrics``; without, and without reports, the front end counts no
+        durations by buckets and remembers no query.
     metrics_port : int or None
         A further port for what observes the server, over HTTP; None: only HTTP's has it.
     needs_metrics_port : bool
         Whether the server does not start where that cannot be bound; else it says so.
+    reports : ReportParams
+        Of which queries somebody is told, and who.
     max_in_flight : int
         Queries of one model between admission and answer, for the sake of memory.
     drain_timeout_s : float
@@ -80,10 +89,18 @@ class ServerParams:
     tls_cert, tls_key, tls_client_ca : str
         PEM files: with the first two everything is encrypted, with the third clients need
         certificates of these authorities, too (``TlsFiles``).
+    tokens : str
+        The file of who may do what (``tokens_file.py``); without one anybody who reaches the server
+        may do all, but for loading and unloading models from another machine.
+    open_rights : tuple of Right
+        What needs no token where there are tokens.
+    drain_delay_s : float
+        How long a stopping server that is not ready any more still takes queries, for who sends
+        them by its readiness to notice.
     """
 
     host: str = "127.0.0.1"
-    grpc_port: int = 8001
+    grpc_port: int = GRPC_PORT
     http_port: int | None = None
     max_in_flight: int = MAX_IN_FLIGHT
     drain_timeout_s: float = 30.0
@@ -100,9 +117,14 @@ class ServerParams:
     tls_key: str = ""
     tls_client_ca: str = ""
     one_port: bool = False
+    tokens: str = ""
+    open_rights: tuple[Right, ...] = (Right.HEALTH,)
+    drain_delay_s: float = 0.0
     metrics: bool = True
     metrics_port: int | None = None
     needs_metrics_port: bool = True
+    needs_http_port: bool = True
+    reports: ReportParams = field(default_factory=ReportParams)
 
     def __post_init__(self) -> None:
         for name in ("grpc_port", "http_port", "metrics_port"):
@@ -115,8 +137,11 @@ class ServerParams:
             raise ValueError("one_port is of the native front end, and front_end is python")
         if self.metrics_port is not None and not self.metrics:
             raise ValueError(f"metrics_port is {self.metrics_port}, and metrics are not wanted")
-        if not self.drain_timeout_s >= 0:  # nan, too
-            raise ValueError(f"drain_timeout_s is {self.drain_timeout_s}, must be at least 0")
+        if self.needs_metrics_port and self.shares_metrics_port:
+            raise ValueError(f"metrics_port is {self.metrics_port}, which is gRPC's or HTTP's")
+        for name in ("drain_timeout_s", "drain_delay_s"):
+            if not getattr(self, name) >= 0:  # nan, too
+                raise ValueError(f"{name} is {getattr(self, name)}, must be at least 0")
         if not 0 < self.max_message_bytes <= LARGEST_MESSAGE_BYTES:
             raise ValueError(
                 f"max_message_bytes is {self.max_message_bytes}, "
@@ -134,6 +159,13 @@ class ServerParams:
             raise ValueError("tls_cert and tls_key go together")
         if self.tls_client_ca and not self.tls_cert:
             raise ValueError("tls_client_ca needs tls_cert and tls_key")
+        if Right.REPOSITORY in self.open_rights:
+            raise ValueError("open_rights has 'repository', which needs a token whatever is open")
+
+    @property
+    def shares_metrics_port(self) -> bool:
+        """Whether queries are to be answered on the port for metrics."""
+        return bool(self.metrics_port) and self.metrics_port in (self.grpc_port, self.http_port)
 
     @property
     def tls(self) -> TlsFiles | None:
@@ -141,6 +173,14 @@ class ServerParams:
         if not self.tls_cert:
             return None
         return TlsFiles(self.tls_cert, self.tls_key, self.tls_client_ca)
+
+    @property
+    def anybodys_rights(self) -> tuple[Right, ...]:
+        """What needs no token: as it was said with tokens, else all that is safe."""
+        if self.tokens:
+            return self.open_rights
+        mine = is_loopback(self.host)
+        return tuple(right for right in Right if mine or right is not Right.REPOSITORY)
 
     @property
     def shares_memory(self) -> bool:

@@ -12,7 +12,7 @@ from surplus.engine.explain.flights import Flights, LaneKind, NodeField
 from surplus.engine.runtime import flight_log
 
 WINDOW_S = 2.0
-MOST_SPANS = 4_000
+MOST_SPANS = 2_000
 """Of a machine, the last ones: more are not seen on a screen."""
 
 _KINDS = {LaneKind.LANE: "lane", LaneKind.BORROWED: "lent", LaneKind.BEST_EFFORT: "best_effort"}
@@ -21,8 +21,9 @@ _KINDS = {LaneKind.LANE: "lane", LaneKind.BORROWED: "lent", LaneKind.BEST_EFFORT
 def document(window_s: float = 0.0) -> dict[str, Any]:
     """Machines, each with its models and the spans of their segments; 0 is 2 seconds.
 
-    A span is ``[device, kind of lane, lane, start_ns, duration_ns, model, segment]``; its model and
-    segment are places in ``models`` and ``segments``, its start is counted from ``since_ns``.
+    A span is ``[device, kind of lane, lane, start_ns, duration_ns, model, segment, width]``; its
+    model and segment are places in ``models`` and ``segments``, its start is counted from
+    ``since_ns``, and it occupied that lane and the next ones, ``width`` of them.
 
     Raises
     ------
@@ -43,32 +44,41 @@ def _machine(flights: Flights) -> dict[str, Any]:
     since_ns = flights.since_ns
     if len(nodes) == MOST_SPANS:  # older ones are left out: what is drawn begins with these
         since_ns = max(since_ns, int(nodes[0, NodeField.START]))
+    keys, place = np.unique(nodes[:, (NodeField.PLAN, NodeField.NODE)], axis=0, return_inverse=True)
+    place = place.reshape(-1)
     models: dict[str, int] = {}
     segments: dict[str, int] = {}
-    spans = [
+    of_key = np.array(
         [
-            row[NodeField.DEVICE],
-            _KINDS[LaneKind(row[NodeField.KIND])],
-            row[NodeField.LANE],
-            row[NodeField.START] - since_ns,
-            row[NodeField.END] - row[NodeField.START],
-            models.setdefault(flights.label(row[NodeField.PLAN]), len(models)),
-            segments.setdefault(_segment(flights, row), len(segments)),
-        ]
-        for row in np.asarray(nodes).tolist()
-    ]
+            (
+                models.setdefault(flights.label(plan), len(models)),
+                segments.setdefault(_segment(flights, plan, node), len(segments)),
+                flights.width(plan, node),
+            )
+            for plan, node in keys.tolist()
+        ],
+        np.int64,
+    ).reshape(-1, 3)
+    columns = (
+        nodes[:, NodeField.DEVICE].tolist(),
+        [_KINDS[LaneKind(kind)] for kind in nodes[:, NodeField.KIND].tolist()],
+        nodes[:, NodeField.LANE].tolist(),
+        (nodes[:, NodeField.START] - since_ns).tolist(),
+        (nodes[:, NodeField.END] - nodes[:, NodeField.START]).tolist(),
+        *of_key[place].T.tolist(),
+    )
     return {
         "devices": [{"name": name, "lanes": lanes} for name, lanes in flights.devices],
         "since_ns": since_ns,
         "now_ns": flights.now_ns,
         "models": list(models),
         "segments": list(segments),
-        "spans": spans,
+        "spans": list(zip(*columns, strict=True)),
     }
 
 
-def _segment(flights: Flights, row: list[int]) -> str:
-    plan, node = flights.plans.get(row[NodeField.PLAN]), row[NodeField.NODE]
+def _segment(flights: Flights, number: int, node: int) -> str:
+    plan = flights.plans.get(number)
     if plan is None or node >= len(plan.nodes):
         return f"segment {node}"
     return plan.nodes[node].name

@@ -1,6 +1,6 @@
 """Triton's trace settings: this server writes no trace files, and says so when one is asked for.
 
-Why queries came late it records by itself (tails.py).
+What it knows of queries it draws when asked (traced_queries.py, tails.py).
 """
 
 from __future__ import annotations
@@ -44,5 +44,6 @@ def check_settings(asked: Mapping[str, Sequence[str]]) -> None:
         if values and tuple(values) != SETTINGS[name]:
             raise UnsupportedError(
                 f"trace setting {name!r} cannot become {', '.join(values)!r}: this server writes "
-                "no trace files; GET /v2/surplus/late tells why queries came late"
+                "no trace files; GET /v2/surplus/trace draws a query, /v2/surplus/late those that "
+                "came late"
             )

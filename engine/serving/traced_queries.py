@@ -58,19 +58,9 @@ def trace_of(query: SeenQuery) -> dict[str, Any]:
     explained = explained_query(query)
     about = query._asdict() | {"trace_id": query.trace_id}
     about["run"] = "recorded" if explained is not None else _why_unknown(query)
-    return query_trace(
-        f"{query.model} {query.id or query.trace_id}".rstrip(), moments_of(query), about, explained
-    )
-
-
-def moments_of(query: SeenQuery) -> list[tuple[str, int, int]]:
-    """What the server did with it, in order."""
-    return [
-        ("request", query.received_ns, query.answered_ns),
-        ("decode", query.received_ns, query.started_ns),
-        ("execute", query.started_ns, query.ended_ns),
-        ("encode", query.ended_ns, query.answered_ns),
-    ]
+    title = f"{query.model} {query.id or query.trace_id}".rstrip()
+    whole = "request", query.received_ns, query.answered_ns
+    return query_trace(title, [whole, *query.stages], about, explained)
 
 
 def explained_query(query: SeenQuery) -> LateQuery | None:

@@ -25,7 +25,7 @@ async def unless_stopped(
 
     def on_signal(number: int) -> None:
         if first.done():
-            server.plane.abandon()
+            server.hurry()
         else:
             first.set_result(number)
 

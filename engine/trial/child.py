@@ -104,6 +104,8 @@ def _loaded(core_path: str, library: str) -> Any:
 def _try(core: Any, question: dict[str, Any]) -> Any:
     """The session, if it ran."""
     try:
+        for library in question["operators"]:
+            core.add_custom_operators(library)
         session = core.Session(
             question["model"], **question["session"], when_read=lambda: _say("read", "")
         )

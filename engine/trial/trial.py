@@ -204,6 +204,7 @@ def question_of(model: Path, inputs: Mapping[str, Any] | None, params: TrialPara
     question = {
         "core": _core.__file__,
         "library": str(find_library()),
+        "operators": _core.custom_operators(),
         "model": str(model),
         "session": session,
         "inputs": None if inputs is None else pickle.dumps(dict(inputs)),

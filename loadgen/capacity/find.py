@@ -10,13 +10,12 @@ from surplus.loadgen.arrivals import ArrivalProcess
 from surplus.loadgen.capacity.misses import misses_of
 from surplus.loadgen.capacity.params import RampParams
 from surplus.loadgen.capacity.search import RateFound, RateSearch
-from surplus.loadgen.capacity.trial import Trial, Window
-from surplus.loadgen.closed_loop import ClosedLoopParams
-from surplus.loadgen.errors import TargetError
+from surplus.loadgen.capacity.trial import RateTrial, Window
+from surplus.loadgen.first_look import look
 from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.open_loop import OpenLoopParams
 from surplus.loadgen.params import LoadgenParams
-from surplus.loadgen.progress import Watcher
+from surplus.loadgen.progress import LoadWatcher
 from surplus.loadgen.query_plan import kinds_of, make_plan
 from surplus.loadgen.targets import Target, target_of
 
@@ -46,7 +45,11 @@ async def find_capacity(
     kinds, _ = kinds_of(params.models, process)
     async with target_of(params, kinds) as target:
         finding = _Finding(target, params, process, ramp, console)
-        start_per_s = ramp.start_per_s or await finding.one_user_per_s()
+        start_per_s = ramp.start_per_s
+        if start_per_s is None:
+            watcher = LoadWatcher(console, "one user")
+            seen = await look(target, params, _FIRST_LOOK, watcher)
+            start_per_s = seen.summary.throughput_per_s
         return await RateSearch(finding.window, ramp, finding.tell).search(start_per_s)
 
 
@@ -64,17 +67,6 @@ class _Finding:
         self._target, self._params, self._process = target, params, process
         self._ramp, self._console = ramp, console
 
-    async def one_user_per_s(self) -> float:
-        """What a closed loop of one user gets: a rate to begin with."""
-        params = self._params
-        plan = make_plan(params.models, _FIRST_LOOK, None, params.seed)
-        watcher = Watcher(self._console, "one user")
-        measured = await self._target.run(ClosedLoopParams(_FIRST_LOOK), plan, watcher)
-        if not measured.summary.succeeded:
-            said = "; ".join(measured.summary.warnings)
-            raise TargetError(f"no query succeeded: {said}")
-        return measured.summary.throughput_per_s
-
     async def window(self, rate_per_s: float, number: int) -> Window:
         """Run one, with arrivals of its own."""
         params, ramp = self._params, self._ramp
@@ -83,12 +75,12 @@ class _Finding:
         plan = make_plan(params.models, load, process, params.seed + 1 + number)
         loop = params.loop
         assert isinstance(loop, OpenLoopParams)
-        watcher = Watcher(self._console, f"window {number + 1}, {rate_per_s:,.4g} /s")
+        watcher = LoadWatcher(self._console, f"window {number + 1}, {rate_per_s:,.4g} /s")
         measured = await self._target.run(replace(loop, load=load), plan, watcher)
         misses = misses_of(measured.records, ramp.target.target_ns)
         return Window(misses, measured.summary)
 
-    def tell(self, trial: Trial) -> None:
+    def tell(self, trial: RateTrial) -> None:
         """A line for who watches."""
         low, high = trial.interval
         latency = trial.windows[-1].summary.latency
@@ -98,4 +90,5 @@ class _Finding:
             f"{trial.rate_per_s:>12,.5g} /s  {took}, {trial.misses.share:.2%} late"
             f" ({low:.2%} to {high:.2%} of {trial.misses.queries:,}): {what}",
             highlight=False,
+            soft_wrap=True,
         )

@@ -14,7 +14,7 @@ from math import sqrt
 
 from surplus.loadgen.capacity.misses import Misses
 from surplus.loadgen.capacity.params import RampParams
-from surplus.loadgen.capacity.trial import Trial, Verdict, Window
+from surplus.loadgen.capacity.trial import RateTrial, RateVerdict, Window
 
 RunWindow = Callable[[float, int], Awaitable[Window]]
 """Rate in queries per second, and which window it is (0, 1, 2 ...) -> what was measured."""
@@ -37,7 +37,7 @@ class RateFound:
         Whether it was held in all further windows.
     reason : str
         Why the search ended before its time; empty if it did not.
-    trials : tuple of Trial
+    trials : tuple of RateTrial
         In the order in which they were made.
     """
 
@@ -45,7 +45,7 @@ class RateFound:
     missed_per_s: float | None
     is_checked: bool
     reason: str
-    trials: tuple[Trial, ...]
+    trials: tuple[RateTrial, ...]
 
 
 class RateSearch:
@@ -61,11 +61,14 @@ class RateSearch:
     """
 
     def __init__(
-        self, run: RunWindow, params: RampParams, watch: Callable[[Trial], None] = lambda _: None
+        self,
+        run: RunWindow,
+        params: RampParams,
+        watch: Callable[[RateTrial], None] = lambda _: None,
     ) -> None:
         self._run, self._params, self._watch = run, params, watch
         self._windows = 0
-        self._trials: list[Trial] = []
+        self._trials: list[RateTrial] = []
         self._is_stopped = False
 
     async def search(self, start_per_s: float) -> RateFound:
@@ -85,7 +88,7 @@ class RateSearch:
         missed = [
             trial.rate_per_s
             for trial in self._trials
-            if trial.rate_per_s > low and trial.verdict in (Verdict.MISSED, Verdict.UNCLEAR)
+            if trial.rate_per_s > low and trial.verdict in (RateVerdict.MISSED, RateVerdict.UNCLEAR)
         ]
         high = min(missed, default=None)
         return RateFound(low, high, is_checked, self._reason(low, high), tuple(self._trials))
@@ -110,19 +113,19 @@ class RateSearch:
     async def _is_held(self, rate_per_s: float) -> bool:
         """Ask for it until it is clear."""
         windows: list[Window] = []
-        verdict = Verdict.UNCLEAR
-        while verdict is Verdict.UNCLEAR and len(windows) < self._params.most_windows:
+        verdict = RateVerdict.UNCLEAR
+        while verdict is RateVerdict.UNCLEAR and len(windows) < self._params.most_windows:
             windows.append(await self._window(rate_per_s))
             verdict = self._verdict(windows)
         self._add(rate_per_s, windows, verdict, is_check=False)
-        return verdict is Verdict.HELD
+        return verdict is RateVerdict.HELD
 
     async def _is_confirmed(self, rate_per_s: float) -> bool:
         """Whether further windows hold it, each by itself."""
         for _ in range(self._params.checks):
             window = await self._window(rate_per_s)
             is_held = window.misses.share <= self._params.target.allowed
-            verdict = Verdict.HELD if is_held else Verdict.MISSED
+            verdict = RateVerdict.HELD if is_held else RateVerdict.MISSED
             self._add(rate_per_s, [window], verdict, is_check=True)
             if not is_held:
                 return False
@@ -140,23 +143,23 @@ class RateSearch:
         self._windows += 1
         return await self._run(rate_per_s, self._windows - 1)
 
-    def _verdict(self, windows: list[Window]) -> Verdict:
+    def _verdict(self, windows: list[Window]) -> RateVerdict:
         if not windows[-1].is_of_server:
-            return Verdict.GENERATOR
+            return RateVerdict.GENERATOR
         # Each look may err, so each has its part of what may be erred.
         level = 1 - (1 - self._params.level) / self._params.most_windows
         low, high = _together(windows).interval(level)
         if high <= self._params.target.allowed:
-            return Verdict.HELD
-        return Verdict.MISSED if low > self._params.target.allowed else Verdict.UNCLEAR
+            return RateVerdict.HELD
+        return RateVerdict.MISSED if low > self._params.target.allowed else RateVerdict.UNCLEAR
 
     def _add(
-        self, rate_per_s: float, windows: list[Window], verdict: Verdict, is_check: bool
+        self, rate_per_s: float, windows: list[Window], verdict: RateVerdict, is_check: bool
     ) -> None:
         misses = _together(windows)
         interval = misses.interval(self._params.level)
-        trial = Trial(rate_per_s, tuple(windows), misses, interval, verdict, is_check)
-        self._is_stopped |= verdict is Verdict.GENERATOR
+        trial = RateTrial(rate_per_s, tuple(windows), misses, interval, verdict, is_check)
+        self._is_stopped |= verdict is RateVerdict.GENERATOR
         self._trials.append(trial)
         self._watch(trial)
 

@@ -10,7 +10,7 @@ from surplus.loadgen.capacity.misses import Misses
 from surplus.loadgen.stats import LoadSummary
 
 
-class Verdict(Enum):
+class RateVerdict(Enum):
     """Whether the share of late queries is below what is allowed."""
 
     HELD = "held"
@@ -41,7 +41,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Trial:
+class RateTrial:
     """The windows of one rate, and what they come to.
 
     Parameters
@@ -53,7 +53,7 @@ class Trial:
         Of all of them.
     interval : (float, float)
         Of the share of misses.
-    verdict : Verdict
+    verdict : RateVerdict
     is_check : bool
         Whether it repeats a rate that was found before.
     """
@@ -62,7 +62,7 @@ class Trial:
     windows: tuple[Window, ...]
     misses: Misses
     interval: tuple[float, float]
-    verdict: Verdict
+    verdict: RateVerdict
     is_check: bool = False
 
     def to_dict(self) -> dict[str, Any]:

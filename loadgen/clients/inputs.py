@@ -113,7 +113,11 @@ def make_inputs(params: InputParams, metadata: Sequence[TensorMetadata]) -> list
     generator = np.random.default_rng(params.seed)
     given = {tensor.name: tensor for tensor in _from_file(params.file)}
     for spec in params.specs:
+        if spec.name in given:
+            raise PayloadError(f"input {spec.name!r} is given twice")
         given[spec.name] = _filled(spec, generator)
+    if both := [name for name in params.shapes if name in given]:
+        raise PayloadError(f"input {both[0]!r} is given: a shape for it is one too many")
     known = [tensor.name for tensor in metadata]
     for name in [*given, *params.shapes]:
         if name not in known:

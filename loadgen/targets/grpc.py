@@ -22,7 +22,7 @@ from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.native_load import NativeTarget
 from surplus.loadgen.open_loop import OpenLoopParams, run_open_loop
-from surplus.loadgen.progress import Watcher, show_progress
+from surplus.loadgen.progress import LoadWatcher, show_progress
 from surplus.loadgen.query_plan import QueryPlan
 from surplus.loadgen.record import Recorder
 from surplus.loadgen.targets.counted_requests import CountedRequests
@@ -66,7 +66,7 @@ class GrpcTarget:
         await self._stack.aclose()
 
     async def run(
-        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: Watcher
+        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: LoadWatcher
     ) -> Measurement:
         """Run a load by the client that can."""
         if self._python_because is not None:
@@ -119,7 +119,7 @@ class GrpcTarget:
         )
 
     async def _run_in_python(
-        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: Watcher
+        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: LoadWatcher
     ) -> Measurement:
         turns = plan.turns(self._requests.counts)
         seconds = [timeout_ns / NS_PER_S for timeout_ns in self._timeouts_ns]

@@ -14,7 +14,7 @@ from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.native_load import NativeTarget
 from surplus.loadgen.open_loop import OpenLoopParams
-from surplus.loadgen.progress import Watcher
+from surplus.loadgen.progress import LoadWatcher
 from surplus.loadgen.query_plan import QueryPlan
 from surplus.loadgen.targets.counted_requests import CountedRequests
 from surplus.loadgen.targets.feed import NativeFeed
@@ -51,7 +51,7 @@ class HttpTarget:
         """Nothing is held between runs."""
 
     async def run(
-        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: Watcher
+        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: LoadWatcher
     ) -> Measurement:
         """Run a load."""
         transport = self._params.transport

@@ -20,7 +20,7 @@ from surplus.loadgen.errors import ClientError
 from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.open_loop import OpenLoopParams, run_open_loop
-from surplus.loadgen.progress import Watcher, show_progress
+from surplus.loadgen.progress import LoadWatcher, show_progress
 from surplus.loadgen.query_plan import QueryPlan
 from surplus.loadgen.record import Recorder
 from surplus.loadgen.runtimes import RUNTIMES
@@ -70,7 +70,7 @@ class InProcessTarget:
         self._stack.close()
 
     async def run(
-        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: Watcher
+        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: LoadWatcher
     ) -> Measurement:
         """Run a load by threads: one a user, or a pool of them."""
         turns = plan.turns(self._requests.counts).tolist()

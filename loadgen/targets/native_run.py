@@ -10,7 +10,7 @@ from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.native_load import NativeLoad, NativeParams, NativeTarget
 from surplus.loadgen.open_loop import OpenLoopParams
 from surplus.loadgen.params import LoadgenParams
-from surplus.loadgen.progress import Watcher, show_progress
+from surplus.loadgen.progress import LoadWatcher, show_progress
 from surplus.loadgen.query_plan import QueryPlan
 from surplus.loadgen.targets.counted_requests import CountedRequests
 from surplus.loadgen.targets.feed import NativeFeed
@@ -25,7 +25,7 @@ async def run_natively(
     transport: TransportParams,
     loop: ClosedLoopParams | OpenLoopParams,
     plan: QueryPlan,
-    watcher: Watcher,
+    watcher: LoadWatcher,
 ) -> Measurement:
     """Run the load in threads of its own while a bar shows how far it is.
 

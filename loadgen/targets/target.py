@@ -11,7 +11,7 @@ from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.open_loop import OpenLoopParams
-from surplus.loadgen.progress import Watcher
+from surplus.loadgen.progress import LoadWatcher
 from surplus.loadgen.query_plan import QueryPlan
 from surplus.loadgen.targets.feed import Feeding
 
@@ -24,7 +24,7 @@ class Target(AbstractAsyncContextManager["Target"], Protocol):
     """
 
     async def run(
-        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: Watcher
+        self, loop: ClosedLoopParams | OpenLoopParams, plan: QueryPlan, watcher: LoadWatcher
     ) -> Measurement:
         """Run a load while a bar shows how far it is; the plan's kinds are the target's.
 

@@ -19,7 +19,12 @@ from surplus.loadgen.clock import precise_loop
 from surplus.loadgen.duration import parse_duration_ns
 from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.open_loop import OpenLoopParams
-from surplus.loadgen.verbs.loop_options import add_arrival_options
+from surplus.loadgen.verbs.contradictions import check_options
+from surplus.loadgen.verbs.loop_options import (
+    add_arrival_options,
+    arrivals_of,
+    most_outstanding,
+)
 from surplus.loadgen.verbs.options import (
     add_target_options,
     asked_models,
@@ -53,12 +58,13 @@ def add_parser(verbs: Any) -> None:
 def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     with bad_options():
         arguments = apply_scenario(parser, arguments)
+        check_options(arguments)
         if arguments.slo is None:
             raise ValueError("there is no latency target: give --slo")
         ramp = _ramp(arguments)
-        rate_per_s = None if has_own_rate(arguments.arrivals) else 1.0
-        process = make_arrivals(arguments.arrivals, rate_per_s)
-        loop = OpenLoopParams(max_outstanding=arguments.max_outstanding)
+        arrivals = arrivals_of(arguments)
+        process = make_arrivals(arrivals, None if has_own_rate(arrivals) else 1.0)
+        loop = OpenLoopParams(max_outstanding=most_outstanding(arguments))
         asked = (url(arguments), asked_models(arguments), loop, process, arguments.seed)
         params = MeasureParams(*asked, transport(arguments))
     check_file(arguments.json)

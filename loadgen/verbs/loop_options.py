@@ -29,8 +29,19 @@ def add_loop_options(parser: argparse.ArgumentParser) -> None:
 def add_arrival_options(parser: argparse.ArgumentParser) -> None:
     """Of open loops."""
     add = parser.add_argument
-    add("--arrivals", default="poisson", metavar="NAME[:KEY=VALUE,...]", help="of the open loop")
-    add("--max-outstanding", type=int, default=4096, help="of the open loop (%(default)s)")
+    add("--arrivals", metavar="NAME[:KEY=VALUE,...]", help="of the open loop (poisson)")
+    add("--max-outstanding", type=int, help="of the open loop (4096)")
+
+
+def arrivals_of(arguments: argparse.Namespace) -> str:
+    """Of an open loop, as they are written."""
+    return str(arguments.arrivals or "poisson")
+
+
+def most_outstanding(arguments: argparse.Namespace) -> int:
+    """Queries in flight of an open loop."""
+    given: int | None = arguments.max_outstanding
+    return 4096 if given is None else given
 
 
 def loop_and_process(
@@ -43,15 +54,16 @@ def loop_and_process(
     ValueError
         Naming what is wrong.
     """
-    is_trace = has_own_rate(arguments.arrivals)
+    arrivals = arrivals_of(arguments)
+    is_trace = has_own_rate(arrivals)
     if arguments.rate is None and not (is_trace and arguments.users is None):
         if is_trace:
             raise ValueError("a trace is an open loop: it has no --users")
         users = 1 if arguments.users is None else arguments.users
         return ClosedLoopParams(_load(arguments, "10s", "1s"), users), None
-    process = make_arrivals(arguments.arrivals, arguments.rate)
+    process = make_arrivals(arrivals, arguments.rate)
     load = _load(arguments, *((_CENTURY, "0s") if is_trace else ("10s", "1s")))
-    return OpenLoopParams(load, arguments.max_outstanding), process
+    return OpenLoopParams(load, most_outstanding(arguments)), process
 
 
 def _load(arguments: argparse.Namespace, usual: str, warmup: str) -> LoadgenParams:

@@ -19,6 +19,8 @@ from surplus.loadgen.transport import CLIENTS, PROTOCOLS, TlsParams, TransportPa
 
 _USUAL = {"grpc": "127.0.0.1:8001", "http": "127.0.0.1:8000"}
 
+_PROTOCOL, _RUNTIME = "grpc", "surplus"
+
 
 @contextmanager
 def bad_options() -> Iterator[None]:
@@ -37,12 +39,12 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
     add("--model", action="append", default=[], metavar="NAME[=WEIGHT]", help="a served model")
     add("--model-version", default="", help="default: the server's choice")
     add("--in-process", action="append", default=[], metavar="FILE[=WEIGHT]", help="no server")
-    add("--runtime", choices=list(RUNTIMES), default="surplus", help="for --in-process (surplus)")
+    add("--runtime", choices=list(RUNTIMES), help="for --in-process (surplus)")
     add("--timeout", help="of each query (60s)")
     add("--priority", type=int, default=0, help="told to the server; 1 is the most urgent")
     add("--seed", type=int, default=0, help="of arrivals, models and random inputs (%(default)s)")
     add("--client", choices=CLIENTS, default="auto", help="native where that can be used (auto)")
-    add("--protocol", choices=PROTOCOLS, default="grpc", help="http: binary tensors (grpc)")
+    add("--protocol", choices=PROTOCOLS, help="http: binary tensors (grpc)")
     add("--connections", type=int, default=0, help="of the native client (default: one a user)")
     add("--threads", type=int, default=1, help="of the native client (%(default)s)")
     add("--compare", action="store_true", help="answers that differ from the first are errors")
@@ -60,9 +62,9 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     add("--input", action="append", default=[], metavar="NAME:SHAPE:TYPE[:random|zeros]")
     add("--shape", action="append", default=[], metavar="NAME:SHAPE", help="for open dimensions")
     add("--images", action="append", default=[], metavar="PATH", help="pictures, or a folder")
-    add("--image-scaling", choices=list(SCALINGS), default="unit", help="of pixels (unit: 0 to 1)")
+    add("--image-scaling", choices=list(SCALINGS), help="of pixels (unit: 0 to 1)")
     add("--image-input", default="", metavar="NAME", help="which input takes them")
-    add("--image-layout", choices=LAYOUTS, default="auto", help="by the model's shape (auto)")
+    add("--image-layout", choices=LAYOUTS, help="by the model's shape (auto)")
 
 
 def asked_models(
@@ -92,7 +94,7 @@ def transport(arguments: argparse.Namespace) -> TransportParams:
     is_here = is_in_process(arguments)
     return TransportParams(
         arguments.client,
-        arguments.runtime if is_here else arguments.protocol,
+        (arguments.runtime or _RUNTIME) if is_here else (arguments.protocol or _PROTOCOL),
         arguments.connections,
         arguments.threads,
         arguments.compare,
@@ -104,7 +106,7 @@ def transport(arguments: argparse.Namespace) -> TransportParams:
 def url(arguments: argparse.Namespace) -> str:
     """The server's address; empty for models in this process."""
     if not is_in_process(arguments):
-        return arguments.url or _USUAL[arguments.protocol]
+        return arguments.url or _USUAL[arguments.protocol or _PROTOCOL]
     if arguments.url:
         raise ValueError("models in this process have no --url")
     return ""
@@ -132,9 +134,9 @@ def _inputs(values: Mapping[str, Any]) -> InputParams:
     paths = tuple(Path(text) for text in values.get("images", ()))
     images = ImageParams(
         paths,
-        values.get("image_scaling", "unit"),
+        values.get("image_scaling") or "unit",
         values.get("image_input", ""),
-        values.get("image_layout", "auto"),
+        values.get("image_layout") or "auto",
     )
     file = values.get("inputs")
     return InputParams(

@@ -21,6 +21,7 @@ from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.result import to_json
 from surplus.loadgen.table import render
+from surplus.loadgen.verbs.contradictions import check_options
 from surplus.loadgen.verbs.loop_options import add_loop_options, loop_and_process
 from surplus.loadgen.verbs.options import (
     add_target_options,
@@ -50,6 +51,7 @@ def measure_params(arguments: argparse.Namespace) -> MeasureParams:
     ValueError
         Naming what is wrong.
     """
+    check_options(arguments)
     loop, process = loop_and_process(arguments)
     labels = process.labels if isinstance(process, TraceArrivals) else ()
     names = list(dict.fromkeys(label.model for label in labels if label.model))

@@ -12,6 +12,7 @@ import pytest
 from surplus.engine.cli.main import main
 
 DEVICES = "cpu:2,emulated:gpu"
+WITHOUT_CACHE = ("models", "token", "health", "--help")
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Command:
 
     def __call__(self, verb: str, *words: object) -> Called:
         self.capsys.readouterr()
-        cache = [] if verb in ("models", "--help") else ["--cache", str(self.folder / "cache")]
+        cache = [] if verb in WITHOUT_CACHE else ["--cache", str(self.folder / "cache")]
         try:
             status = main([verb, *map(str, words), *cache])
         except SystemExit as stop:

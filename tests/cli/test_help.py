@@ -44,6 +44,7 @@ def test_all_verbs_are_there() -> None:
         "memory",
         "cache",
         "plans",
+        "token",
     }
     assert names == offline | {
         "adopt",
@@ -53,6 +54,7 @@ def test_all_verbs_are_there() -> None:
         "capacity",
         "colocate",
         "devices",
+        "health",
         "top",
         "trace",
     }

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 import tritonclient.grpc as triton
 
@@ -101,3 +102,37 @@ def test_options_that_contradict_each_other_are_refused(
     called = engine("serve", repository, *words)
     assert called.is_one_clear_line()
     assert why in called.err
+
+
+ENSEMBLE = """
+platform: "ensemble"
+input [ { name: "image" data_type: TYPE_FP32 dims: [ 1, 1, 28, 28 ] } ]
+output [ { name: "NAME" data_type: TYPE_FP32 dims: [ 1, 10 ] } ]
+ensemble_scheduling { step [ { model_name: "one" model_version: -1
+  input_map { key: "image" value: "image" } output_map { key: "NAME" value: "NAME" } } ] }
+"""
+
+
+def with_ensemble(repository: Path) -> Path:
+    name = onnx.load(repository / "one" / "1" / "model.onnx").graph.output[0].name
+    repository.joinpath("whole").mkdir()
+    repository.joinpath("whole", "config.pbtxt").write_text(ENSEMBLE.replace("NAME", name))
+    return repository
+
+
+def test_steps_are_loaded_with_their_ensemble(cli_folder: Path, repository: Path) -> None:
+    image = models.example_inputs("lenet")["image"]
+    words = ("--model-control-mode", "explicit", "--load-model", "whole")
+    with _served(cli_folder / "cache", with_ensemble(repository), *words) as (process, address, _):
+        with triton.InferenceServerClient(address) as client:
+            index = {row.name: row.state for row in client.get_model_repository_index().models}
+        assert index == {"one": "READY", "two": "", "whole": "READY"}
+        assert np.array_equal(_infer(address, "whole", image), _infer(address, "one", image))
+        _stop(process)
+
+
+def test_a_policy_serves_no_ensemble(engine: Command, repository: Path) -> None:
+    words = ("--policy", "edf_drop", "--slo", "one=1s")
+    called = engine("serve", with_ensemble(repository), *words)
+    assert called.is_one_clear_line()
+    assert "config.pbtxt:5: ensemble_scheduling: --policy edf_drop serves models of " in called.err

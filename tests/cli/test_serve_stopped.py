@@ -23,7 +23,7 @@ def test_a_signal_ends_it_while_models_load(
 ) -> None:
     command = [sys.executable, str(SCRIPT), "serve", str(cli_folder / "lenet.onnx"), *words]
     process = subprocess.Popen(
-        [*command, "--port", "0", "--cache", str(cli_folder / "cache")],
+        [*command, "--port", "0", "--no-metrics", "--cache", str(cli_folder / "cache")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -10,7 +10,7 @@ import pytest
 from surplus.loadgen.capacity.misses import Misses, misses_of
 from surplus.loadgen.capacity.params import LatencyTarget, RampParams
 from surplus.loadgen.capacity.search import RateSearch
-from surplus.loadgen.capacity.trial import Verdict, Window
+from surplus.loadgen.capacity.trial import RateVerdict, Window
 from surplus.loadgen.cli import main
 from surplus.loadgen.generator import Generator
 from surplus.loadgen.params import LoadgenParams
@@ -60,7 +60,7 @@ def test_a_generator_that_is_the_limit_ends_the_search():
     assert found.rate_per_s == 80.0
     assert (found.missed_per_s, found.is_checked) == (None, False)
     assert found.reason == "at 160 /s the generator itself was the limit"
-    assert found.trials[-1].verdict is Verdict.GENERATOR
+    assert found.trials[-1].verdict is RateVerdict.GENERATOR
 
 
 def test_a_target_that_no_rate_keeps_is_said():
@@ -102,7 +102,7 @@ def test_a_rate_at_the_edge_is_asked_for_again(share, verdict):
     first = found.trials[0]
     assert first.misses.queries == 1000 * asked.count(100.0)
     assert asked.count(100.0) == 4 if verdict == "missed" else 2
-    assert (first.verdict is Verdict.HELD) == (verdict == "held")
+    assert (first.verdict is RateVerdict.HELD) == (verdict == "held")
 
 
 def test_wilson_s_interval_is_as_published():

@@ -126,8 +126,8 @@ class ServerThread:
     """A server on an event loop of its own, so that blocking clients can call it."""
 
     def __init__(self, params: ServerParams) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever)
         self._thread.start()
         self.server: AsyncServer = self.run(self._make(params))
         self.port: int = self.run(self.server.start())
@@ -139,7 +139,7 @@ class ServerThread:
 
     def run(self, coroutine: Coroutine) -> Any:
         """Run a coroutine on the server's loop."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(WAIT_S)
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(WAIT_S)
 
     def call(self, function: Callable, *arguments: Any) -> Any:
         """Call a function on the server's loop."""
@@ -160,6 +160,10 @@ class ServerThread:
 
     def stop(self) -> None:
         self.run(self.server.stop())
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self.end()
+
+    def end(self) -> None:
+        """End the loop of a server that has stopped."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
-        self._loop.close()
+        self.loop.close()

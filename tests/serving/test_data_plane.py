@@ -14,6 +14,7 @@ from surplus.engine.errors import (
 from surplus.engine.serving.data_plane import DataPlane, DataPlaneParams, InferQuery
 from surplus.engine.serving.descriptions import model_statistics
 from surplus.engine.serving.statistics import ModelStatistics, Moments
+from surplus.engine.serving.trouble import Trouble
 from tests.serving.fakes import Function, Gate, arithmetic, failing, identity
 
 ONE = np.ones((1, 4), np.float32)
@@ -36,6 +37,22 @@ async def _infer(plane, query):
 
 def _run(plane, query):
     return asyncio.run(_infer(plane, query))
+
+
+def test_what_is_answered_after_its_deadline_counts_as_late_and_is_remembered():
+    # What is left, when it starts and ends: an executor that heeds no deadline.
+    moments = iter([1_000, 2_000, 10_000_000_000, 10_000_000_001])
+    plane = DataPlane(clock_ns=lambda: next(moments))
+    plane.models.add("m").set_ready(identity())
+    _run(plane, _query(("x", VECTOR), id="mine", deadline_ns=5_000_000_000))
+    (seen,) = plane.seen()
+    assert (seen.id, seen.trouble) == ("mine", Trouble.LATE)
+    assert seen.stages == [
+        ("decode", 0, 1_000),
+        ("execute", 1_000, 10_000_000_000),
+        ("encode", 10_000_000_000, 10_000_000_001),
+    ]
+    assert plane.models.find("m").trouble == {Trouble.LATE: 1}
 
 
 def test_all_outputs_in_the_models_order():

@@ -160,6 +160,16 @@ def test_a_client_brings_the_files(live):
         ("{", {}, "parameter 'config' of model 'a'"),
         ('{"nothing": 1}', {}, 'no field named "nothing"'),
         ('{"backend": "python"}', {}, "backend: 'python' is not served"),
+        (
+            '{"modelOperations": {"opLibraryFilename": ["lib.so"]}}',
+            {"file:1/model.onnx": b"", "file:lib.so": b"\x7fELF"},
+            "model_operations.op_library_filename[0]: is for the repository's files alone",
+        ),
+        (
+            '{"platform": "ensemble", "ensembleScheduling": {}}',
+            {"file:1/model.onnx": b""},
+            "ensemble_scheduling: its steps are in the repository",
+        ),
         ("{}", {"file:../1/model.onnx": b""}, "no path within the model's folder"),
         ("{}", {"file:1/model.onnx": b"nothing"}, "not an ONNX model"),
         ("{}", {"file:model.onnx": b""}, "no version in it"),
@@ -187,7 +197,8 @@ def test_an_ensemble_goes_with_what_it_is_made_of(live):
     states = {name: state for (name, _), (state, _) in live.index().items()}
     gone = "UNAVAILABLE"
     assert states == {"one": gone, "two": gone, "other": "READY", "whole": gone}
-    assert whole.closed or live.thread.server.plane.models.find("whole").has_former
+    while not whole.closed:
+        assert live.client.is_server_live()
 
 
 def test_polling_follows_the_files(live):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator
 from typing import Any
@@ -230,6 +231,23 @@ def test_a_port_that_is_taken_is_an_error_or_said(
         assert "--metrics-port" in caplog.text
     finally:
         other.stop()
+
+
+def test_a_port_of_queries_is_none_of_metrics(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(ValueError, match=r"metrics_port is 8002, which is gRPC's or HTTP's"):
+        ServerParams(grpc_port=8002, metrics_port=8002)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with caplog.at_level("WARNING"):
+        server = ServerThread(
+            ServerParams(grpc_port=port, metrics_port=port, needs_metrics_port=False)
+        )
+    try:
+        assert (server.port, server.server.metrics_port) == (port, None)
+        assert f"no port for metrics: port {port} is for queries" in caplog.text
+    finally:
+        server.stop()
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="needs Debian's prometheus")

@@ -27,7 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[surplus.Server]
     folder = tmp_path_factory.mktemp("metrics")
     path = models.save(models.build("lenet"), folder / "lenet.onnx")
     model = surplus.load(path, "cpu:1", cache=folder / "cache", selection_ns=0)
-    with surplus.Server({"numerals": model}, port=0, http_port=0) as server:
+    with surplus.Server({"numerals": model}, port=0, http_port=0, metrics_port=0) as server:
         yield server
 
 
@@ -51,6 +51,15 @@ def get(server: surplus.Server, path: str) -> tuple[int, bytes]:
         return answer.status, answer.read()
     finally:
         connection.close()
+
+
+def test_a_program_is_told_the_port_of_metrics(server: surplus.Server) -> None:
+    assert server.metrics_address is not None
+    assert server.metrics_address != server.http_address
+    connection = http.client.HTTPConnection(server.metrics_address, timeout=WAIT_S)
+    connection.request("GET", "/metrics")
+    assert b"surplus_model_ready" in connection.getresponse().read()
+    connection.close()
 
 
 def scraped(server: surplus.Server) -> dict[tuple[str, ...], float]:
@@ -208,7 +217,7 @@ def test_the_timeline_has_what_ran(
     machine = next(machine for machine in machines if "numerals" in machine["models"])
     assert machine["devices"] == [{"name": "cpu", "lanes": 1}]
     assert "numerals" in machine["models"]
-    ends = [start_ns + took_ns for _, _, _, start_ns, took_ns, _, _ in machine["spans"]]
+    ends = [start_ns + took_ns for _, _, _, start_ns, took_ns, *_ in machine["spans"]]
     assert len(ends) >= 3
     assert 0 < max(ends) <= machine["now_ns"] - machine["since_ns"]
     assert get(server, "/v2/surplus/timeline?window_s=1e9")[0] == 400

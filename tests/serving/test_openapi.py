@@ -32,6 +32,12 @@ def document() -> dict[str, Any]:
     return found
 
 
+def test_every_route_says_what_who_may_not_ask_gets() -> None:
+    for path, methods in document()["paths"].items():
+        for method, operation in methods.items():
+            assert {"401", "403"} <= set(operation["responses"]), f"{method} {path}"
+
+
 def test_every_route_is_in_the_document_and_no_other() -> None:
     face = HttpFace(DataPlane(), ServerIdentity("x"), 1)
     described = {

@@ -77,6 +77,14 @@ class FakeGpu:
         return SimpleNamespace(gpu=25)
 
     @staticmethod
+    def nvmlDeviceGetEnforcedPowerLimit(handle: int) -> int:
+        return 700_000
+
+    @staticmethod
+    def nvmlDeviceGetTotalEnergyConsumption(handle: int) -> int:
+        return 9_000_000
+
+    @staticmethod
     def nvmlDeviceGetPowerUsage(handle: int) -> int:
         return 250_000
 

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,9 @@ import tritonclient.grpc as triton
 
 import surplus
 from surplus import models
-from tests.serving.fakes import WAIT_S, tensor
+from surplus.engine.serving.new_token import add_token
+from surplus.engine.serving.server_params import ServerParams
+from tests.serving.fakes import WAIT_S, ServerThread, identity, tensor
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 INPUTS = models.example_inputs("lenet")
@@ -64,6 +67,7 @@ class Page(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__()
+        self.text = text
         self.shown: dict[str, list[str]] = {}
         self.lanes: list[dict[str, str | None]] = []
         self.tags: set[str] = set()
@@ -94,8 +98,13 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def page(server: surplus.Server, tmp_path_factory: pytest.TempPathFactory) -> Page:
-    assert CHROMIUM is not None
     words = "&".join(f"{name}={value}" for name, value in WINDOWS.items())
+    return looked_at(f"http://{server.http_address}/status?{words}", tmp_path_factory)
+
+
+def looked_at(url: str, tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """What the page shows after some looks at the server."""
+    assert CHROMIUM is not None
     done = subprocess.run(
         [
             CHROMIUM,
@@ -105,7 +114,7 @@ def page(server: surplus.Server, tmp_path_factory: pytest.TempPathFactory) -> Pa
             f"--user-data-dir={tmp_path_factory.mktemp('chromium')}",
             "--virtual-time-budget=5000",
             "--dump-dom",
-            f"http://{server.http_address}/status?{words}",
+            url,
         ],
         capture_output=True,
         check=True,
@@ -164,6 +173,26 @@ def test_late_queries_are_explained_in_the_same_words(server: surplus.Server, pa
     assert page.shown["sentence"] == [text for model in late for text in model["sentences"]]
     shown = [query["late_ns"] for model in late for query in model["queries"][-8:][::-1]]
     assert [quantity(text) for text in page.shown["late"]] == pytest.approx(shown, rel=0.01)
+
+
+@browser
+def test_with_tokens_it_shows_nothing_without_one(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    tokens = tmp_path / "tokens.toml"
+    token = add_token(tokens, "page", ("statistics",), (), None)
+    server = ServerThread(ServerParams(grpc_port=0, http_port=0, tokens=str(tokens)))
+    try:
+        server.serve("identity", identity())
+        at = f"http://{server.http_url}/status"
+        without = looked_at(at, tmp_path_factory)
+        assert "name" not in without.shown
+        assert re.search(r'id="said" class="bad">[^<]*token', without.text)
+        page = looked_at(f"{at}#token={token}", tmp_path_factory)
+        assert page.only("name") == "identity"
+        assert token not in page.text
+    finally:
+        server.stop()
 
 
 def test_it_is_one_file_that_asks_nobody_else() -> None:

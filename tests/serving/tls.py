@@ -23,11 +23,13 @@ class Identity:
         return TlsFiles(str(self.certificate), str(self.key))
 
 
-def identity(folder: Path, name: str, ca: trustme.CA | None = None) -> Identity:
-    """Writes one for this machine, of an authority of its own if none is given."""
+def identity(
+    folder: Path, files: str, ca: trustme.CA | None = None, name: str = "localhost"
+) -> Identity:
+    """Writes one for a name and this machine, of an authority of its own if none is given."""
     ca = ca or trustme.CA()
-    leaf = ca.issue_cert("localhost", "127.0.0.1")
-    made = Identity(*(folder / f"{name}.{end}" for end in ("pem", "key", "ca")))
+    leaf = ca.issue_cert(name, "127.0.0.1")
+    made = Identity(*(folder / f"{files}.{end}" for end in ("pem", "key", "ca")))
     made.certificate.write_bytes(b"".join(blob.bytes() for blob in leaf.cert_chain_pems))
     leaf.private_key_pem.write_to_path(made.key)
     ca.cert_pem.write_to_path(made.ca)

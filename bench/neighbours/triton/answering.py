@@ -13,14 +13,16 @@ from typing import Any
 Answer = Callable[[Mapping[str, Any]], Sequence[Any]]
 
 
-def onnxruntime_session(file: str) -> Answer:
-    """Outputs in the file's order."""
+def onnxruntime_session(file: str, operators: str = "") -> Answer:
+    """Outputs in the file's order; the operators are of a library's file."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if operators:
+        options.register_custom_ops_library(operators)
     session = onnxruntime.InferenceSession(file, options, ["CPUExecutionProvider"])
     return lambda inputs: session.run(None, dict(inputs))
 
@@ -45,10 +47,14 @@ def openvino_request(file: str) -> Answer:
     return answer
 
 
-LIBRARIES: Mapping[str, Callable[[str], Answer]] = {
+LIBRARIES: Mapping[str, Callable[..., Answer]] = {
     "onnxruntime": onnxruntime_session,
     "openvino": openvino_request,
 }
+
+
+def _operators(said: Mapping[str, str]) -> dict[str, str]:
+    return {"operators": said["operators"]} if "operators" in said else {}
 
 
 class TritonPythonModel:
@@ -62,7 +68,7 @@ class TritonPythonModel:
         config = json.loads(args["model_config"])
         said = {key: value["string_value"] for key, value in config["parameters"].items()}
         os.nice(int(said["nice"]))
-        self._answer = LIBRARIES[said["library"]](said["file"])
+        self._answer = LIBRARIES[said["library"]](said["file"], **_operators(said))
         self._outputs = [output["name"] for output in config["output"]]
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:

@@ -24,12 +24,15 @@ class TritonModelParams:
         Processes that answer.
     nice : int
         0 to 19, of these processes.
+    operators : Path, optional
+        A library of operators that ONNX Runtime does not bring along.
     """
 
     file: Path
     library: str
     instances: int
     nice: int = 0
+    operators: Path | None = None
 
 
 def config_of(
@@ -46,6 +49,8 @@ def config_of(
         By name, Triton's type ("FP32") and the shape of an example.
     """
     said = {"file": params.file, "library": params.library, "nice": params.nice}
+    if params.operators is not None:
+        said["operators"] = params.operators
     return "\n".join(
         [
             f'name: "{name}"',

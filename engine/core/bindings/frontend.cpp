@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/front.hpp"
+#include "bindings/front_rows.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/shared_memory.hpp"
 #include "bindings/worker_link.hpp"
@@ -25,6 +26,7 @@ using frontend::Event;
 using frontend::Frontend;
 using frontend::FrontModel;
 using frontend::Port;
+using frontend::RecentQueries;
 using frontend::Reply;
 
 struct PyFrontend {
@@ -41,48 +43,9 @@ std::vector<Port> ports_of(const std::vector<PortSpec>& specs) {
   return ports;
 }
 
-/// Whatever bytes a client sent.
-nb::object text(const std::string& bytes) {
-  return nb::steal(
-      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
-}
-
-/// Method, and fields of the head.
-nb::object request_of(const Event& event) {
-  if (event.kind != Event::request) return nb::none();
-  nb::list fields;
-  for (const auto& [name, value] : event.fields)
-    fields.append(nb::make_tuple(text(name), text(value)));
-  return nb::make_tuple(text(event.method), fields);
-}
-
-nb::tuple row_of(const Event& event) {
-  const frontend::Bytes content = event.content.content();
-  const bool has_content =
-      event.kind == Event::message || event.kind == Event::item || event.kind == Event::request;
-  const nb::object bytes =
-      has_content
-          ? nb::object(nb::bytes(reinterpret_cast<const char*>(content.data()), content.size()))
-          : nb::object(nb::none());
-  return nb::make_tuple(static_cast<int>(event.kind), event.token, event.number, text(event.path),
-                        text(event.encoding), bytes, event.content.is_compressed, event.deadline_ns,
-                        request_of(event));
-}
-
 nb::list take_events(const PyFrontend& self, std::size_t most) {
   nb::list rows;
   for (const Event& event : self.frontend->events().take(most)) rows.append(row_of(event));
-  return rows;
-}
-
-nb::list rows_of(const std::vector<frontend::SeenQuery>& queries) {
-  nb::list rows;
-  for (const frontend::SeenQuery& query : queries)
-    rows.append(nb::make_tuple(text(query.model->name), text(query.model->version), text(query.id),
-                               text(query.trace_parent), query.plan, query.arrival,
-                               query.received_ns, query.started_ns, query.ended_ns,
-                               query.answered_ns, query.waited_ns,
-                               query.trouble ? static_cast<int>(*query.trouble) : -1));
   return rows;
 }
 
@@ -147,7 +110,9 @@ void begin(PyFrontend* self, const std::vector<std::pair<int, std::string>>& lis
 }  // namespace
 
 void bind_frontend(nb::module_& m) {
+  bind_access(m);
   bind_front_parts(m);
+  bind_recent_queries(m);
   nb::class_<PyFrontend>(m, "Frontend",
                          "A thread that speaks gRPC and REST, and answers without Python.")
       .def("__init__", &begin, "listeners"_a, "regions"_a, "most_connections"_a, "most_streams"_a,
@@ -199,43 +164,40 @@ While its route's devices are lost or held, Python is asked instead.)")
             self.frontend->renew(tls.context);
           },
           "tls"_a, "Show these certificates to who connects from now on.")
+      .def(
+          "set_access",
+          [](const PyFrontend& self, const PyAccess& access) {
+            self.frontend->set_access(access.access);
+          },
+          "access"_a, "Ask it who may do what, from now on.")
+      .def(
+          "leave", [](const PyFrontend& self) { self.frontend->leave(); },
+          "Be ready no more, and answer queries all the same.")
       .def_static(
           "check", [] { return http2::Api::open().path; },
           "Where libnghttp2 is; raises RuntimeError saying why it cannot be opened.")
       .def_static("rest_missing", &http1::RequestParser::missing,
                   "Why REST cannot be spoken here; empty if it can.")
       .def(
-          "recent", [](const PyFrontend& self) { return rows_of(self.frontend->recent().all()); },
-          nb::sig("def recent(self) -> list[tuple[str, str, str, str, int, int, int, int, int, "
-                  "int, int, int]]"),
-          R"(The last 1024 queries that ended here, the oldest first.
-
-Model, version, id and trace parent as the client gave them, plan (0: of another process)
-and arrival of its run, when it was received, started, ended and answered, what it waited
-for a lane (-1: not known), and its place in `FrontTally.trouble` (-1: it was in time).)")
-      .def(
-          "sample",
-          [](const PyFrontend& self, std::uint64_t every, bool follows) {
-            self.frontend->recent().sample(every, follows);
-          },
-          "every"_a, "follows"_a,
-          "Keep one query of so many, 0 none; with `follows` those of sampled traces, too.")
-      .def(
-          "take_sampled",
-          [](const PyFrontend& self) { return rows_of(self.frontend->recent().take_sampled()); },
-          nb::sig("def take_sampled(self) -> list[tuple[str, str, str, str, int, int, int, int, "
-                  "int, int, int, int]]"),
-          "Those that were kept since the last call, 1024 at most; as `recent`.")
+          "observe", [](const PyFrontend& self, bool wanted) { self.frontend->observe(wanted); },
+          "wanted"_a,
+          "Whether to count durations by buckets and remember queries; at first it does.")
+      .def_prop_ro(
+          "recent",
+          [](const PyFrontend& self) -> RecentQueries& { return self.frontend->recent(); },
+          nb::rv_policy::reference_internal, "What ended here lately.")
       .def_prop_ro("event_fd", [](const PyFrontend& self) { return self.frontend->events().fd(); })
       .def("take_events", &take_events, "most"_a,
            nb::sig("def take_events(self, most: int) -> list[tuple[int, int, int, str, str, "
-                   "bytes | None, bool, int, tuple[str, list[tuple[str, str]]] | None]]"),
+                   "bytes | None, bool, int, tuple[str, list[tuple[str, str]]] | None, "
+                   "tuple[str, list[str]] | None, str]]"),
            R"(What came for Python since the last call, in its order; the first `most` of it.
 
 Kind (0 call, 1 message, 2 end, 3 item, 4 failed, 5 item failed, 6 gone, 7 request of
 REST), token of the call, number of the item, path (or why it failed), encoding (or the
 query's id), content, whether that is compressed, by when it is due (0: no limit), of a
-request its method and fields.)")
+request its method and fields, of what begins who asks (header of authorization, names of
+the certificate that was shown), of a call or an item its trace parent.)")
       .def(
           "send",
           [](const PyFrontend& self, std::uint64_t token, const nb::bytes& message) {

@@ -19,6 +19,7 @@
 #include "bindings/released_gil.hpp"
 #include "bindings/value.hpp"
 #include "ort/cancel.hpp"
+#include "ort/custom_operators.hpp"
 #include "ort/kernel.hpp"
 #include "ort/plugin.hpp"
 #include "ort/session.hpp"
@@ -419,6 +420,17 @@ Raises
 ------
 RuntimeError
     The library is missing or too old, or another one is already open.)");
+  m.def("add_custom_operators", &ort::add_custom_operators, "library_path"_a,
+        nb::call_guard<ReleasedGil>(),
+        R"(Have every session that is made from now on know the operators of a library.
+
+Again, nothing happens. The library stays open until the process ends.
+
+Raises
+------
+RuntimeError
+    ONNX Runtime's reason why it is no such library; nothing has changed.)");
+  m.def("custom_operators", &ort::custom_operators, "Paths of those libraries, in their order.");
   m.def("runtime_version", &ort::runtime_version, "Version of the open library, as '1.31.1'.");
   m.def(
       "wide_sessions",

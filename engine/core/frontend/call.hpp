@@ -49,7 +49,9 @@ struct Call {
   const std::int32_t stream;
   const std::uint64_t token;  ///< its number in the front end
   std::uint64_t tag = 0;      ///< of a query for another process: its number there
-  std::string path, content_type, encoding;
+  std::string path, content_type, encoding, authorization;
+  /// Of the certificate that its connection has shown; null: none was.
+  const std::vector<std::string>* certificate_names = nullptr;
   std::string trace_parent;    ///< W3C's header, as it came; empty without one
   std::unique_ptr<Rest> rest;  ///< null: it is gRPC's
   Method method = Method::other;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "frontend/callers.hpp"
 #include "frontend/counted_text.hpp"
 #include "frontend/frontend.hpp"
 #include "scheduler/clock.hpp"
@@ -24,7 +25,9 @@ std::optional<std::vector<OutPart>> parts_of(std::string content) {
 void Frontend::on_call(Connection& connection, Call& call) {
   connection.last_used = ++last_use_;
   places_.emplace(call.token, Place{&connection, &call});
+  look_at_caller(connection, call);
   if (call.rest != nullptr) return;  // it is looked at when it is whole
+  if (call.has_ended) return connection.go_on(call);
   if (call.method == Method::other) hand_over(connection, call);
 }
 
@@ -100,7 +103,10 @@ void Frontend::hand_over(Connection& connection, Call& call) {
   tell_python(call, {.kind = Event::call,
                      .path = call.path,
                      .encoding = call.encoding,
-                     .deadline_ns = call.deadline_ns});
+                     .deadline_ns = call.deadline_ns,
+                     .authorization = call.authorization,
+                     .certificate_names = names_of(call),
+                     .trace_parent = call.trace_parent});
   for (Message& message : call.messages)
     tell_python(call, {.kind = Event::message, .content = std::move(message)});
   call.messages.clear();
@@ -112,7 +118,10 @@ void Frontend::hand_over_item(Call& call, std::uint64_t number, Message message)
                      .number = number,
                      .encoding = call.encoding,
                      .content = std::move(message),
-                     .deadline_ns = call.deadline_ns});
+                     .deadline_ns = call.deadline_ns,
+                     .authorization = call.authorization,
+                     .certificate_names = names_of(call),
+                     .trace_parent = call.trace_parent});
 }
 
 /// Nothing where Python has to say who is ready.

@@ -80,6 +80,10 @@ class Connection {
   [[nodiscard]] bool is_blocked() const noexcept { return transport_->is_blocked(); }
   /// Whether both sides have agreed how to speak.
   [[nodiscard]] bool is_agreed() const noexcept { return transport_->is_agreed(); }
+  /// Names in the certificate that the client has shown; null: it has shown none.
+  [[nodiscard]] const std::vector<std::string>* certificate_names() {
+    return transport_->certificate_names();
+  }
   [[nodiscard]] int socket() const noexcept { return transport_->socket(); }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   /// When it was opened; on the coarse clock, as the next.

@@ -50,19 +50,6 @@ bool are_written(const std::vector<Delivery>& wanted, const FrontModel& model) n
   });
 }
 
-/// A ModelStreamInferResponse that says what is wrong with one query of a stream.
-std::vector<OutPart> stream_failure(const std::string& text, const std::string& id) {
-  std::string failed, message;
-  put_text(failed, 3, id);
-  put_text(message, 1, text);
-  put_length(message, 2, failed.size());
-  message += failed;
-  std::vector<OutPart> parts(1);
-  put_prefix(parts[0].own, message.size());
-  parts[0].own += message;
-  return parts;
-}
-
 }  // namespace
 
 /// False, and nothing done, where Python has to answer.
@@ -70,6 +57,7 @@ bool Frontend::try_answer(Call& call, const Message& message, std::uint64_t item
   // relaxed: as drain() says
   if (message.is_compressed || draining_.load(std::memory_order_relaxed)) return false;
   if (!read_request(call, message)) return false;
+  if (turn_away_stranger(call, item)) return true;
   FrontModelPtr model = models_.find(request_.model, request_.version);
   if (model == nullptr) return false;
   if (model->worker != nullptr && call.rest != nullptr) return false;  // its request is no message
@@ -205,7 +193,7 @@ void Frontend::finish(Flight flight) {
         return fail(flight, Status::resource_exhausted, Trouble::memory, run.error());
       counts.add(FrontCounts::fail, ended_ns - flight.received_ns);
       flight.model->tally->trouble.add(Trouble::failed);
-      remember(flight, Trouble::failed, ended_ns, isolation::not_known_ns);
+      remember(flight, Trouble::failed, ended_ns, ended_ns, isolation::not_known_ns);
       if (const Place place = find(flight.token); place.call != nullptr) {
         tell_python(*place.call, {.kind = flight.in_stream ? Event::item_failed : Event::failed,
                                   .number = flight.item,
@@ -224,44 +212,6 @@ void Frontend::finish(Flight flight) {
     }
   }
   count(flight, ended_ns, run.traced() ? waited_ns(run) : isolation::not_known_ns);
-}
-
-/// A query that was answered well.
-void Frontend::count(const Flight& flight, std::int64_t ended_ns, std::int64_t waited_ns) {
-  FrontCounts& counts = flight.model->counts;
-  const std::int64_t answered_ns = now_ns();
-  // relaxed: a number to look at
-  flight.model->last_ns.store(answered_ns, std::memory_order_relaxed);
-  counts.add(FrontCounts::compute_input, flight.started_ns - flight.received_ns);
-  if (waited_ns >= 0) counts.add(FrontCounts::queue, waited_ns);
-  counts.add(FrontCounts::executing, ended_ns - flight.started_ns);
-  counts.add(FrontCounts::compute_output, answered_ns - ended_ns);
-  counts.add(FrontCounts::success, answered_ns - flight.received_ns);
-  flight.model->tally->times.add(answered_ns - flight.received_ns, ended_ns - flight.started_ns,
-                                 waited_ns);
-  const std::int64_t due_ns = flight.run.get() != nullptr && flight.run->order().is_due()
-                                  ? flight.run->order().due_ns
-                                  : flight.deadline_ns;
-  const bool is_late = due_ns != 0 && ended_ns > due_ns;
-  if (is_late) flight.model->tally->trouble.add(Trouble::late);
-  remember(flight, is_late ? std::optional(Trouble::late) : std::nullopt, ended_ns, waited_ns);
-}
-
-/// A query that has ended, so that it can be looked at.
-void Frontend::remember(const Flight& flight, std::optional<Trouble> trouble, std::int64_t ended_ns,
-                        std::int64_t waited_ns) {
-  const Run* const run = flight.run.get();
-  recent_.add({.model = flight.model,
-               .id = flight.id,
-               .trace_parent = flight.trace_parent,
-               .plan = run == nullptr ? 0 : run->plan().flown().number(),
-               .arrival = run == nullptr ? 0 : run->order().arrival,
-               .received_ns = flight.received_ns,
-               .started_ns = flight.started_ns,
-               .ended_ns = ended_ns,
-               .answered_ns = now_ns(),
-               .waited_ns = waited_ns,
-               .trouble = trouble});
 }
 
 /// Sends what the run has computed. Throws DeliveryError.
@@ -291,13 +241,8 @@ void Frontend::fail(const Flight& flight, Status status, Trouble trouble, const 
   if (flight.run.get() != nullptr || flight.worker != nullptr)
     flight.model->counts.add(FrontCounts::fail, ended_ns - flight.received_ns);
   flight.model->tally->trouble.add(trouble);
-  remember(flight, trouble, ended_ns, isolation::not_known_ns);
-  const Place place = find(flight.token);
-  if (place.call == nullptr) return;
-  if (flight.in_stream) return finish_item(place, flight.item, stream_failure(text, flight.id));
-  place.call->end(status, text);
-  place.connection->go_on(*place.call);
-  touch(*place.connection);
+  remember(flight, trouble, ended_ns, ended_ns, isolation::not_known_ns);
+  answer_why(flight, status, text);
 }
 
 }  // namespace engine::frontend

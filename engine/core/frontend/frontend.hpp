@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/access.hpp"
 #include "frontend/client_counts.hpp"
 #include "frontend/connection.hpp"
 #include "frontend/front_model.hpp"
@@ -76,6 +77,10 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   [[nodiscard]] Readiness& readiness() noexcept { return readiness_; }
   /// What was answered here lately.
   [[nodiscard]] RecentQueries& recent() noexcept { return recent_; }
+  /// Whether durations are counted by buckets, and queries remembered; at first they are.
+  void observe(bool wanted) noexcept {
+    is_observed_.store(wanted, std::memory_order_relaxed);  // relaxed: soon enough
+  }
   /// For Python.
   [[nodiscard]] PythonQueue& events() noexcept { return events_; }
   void reply(Reply reply) { replies_.put(std::move(reply)); }
@@ -88,6 +93,10 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
     draining_.store(true, std::memory_order_relaxed);  // relaxed: the next query, or soon
     readiness_.drain();
   }
+  /// Is not ready any more; answers queries all the same, until it drains.
+  void leave() noexcept { readiness_.drain(); }
+  /// Asks it from now on who may do what; whoever may do all, where it was never told.
+  void set_access(std::shared_ptr<const Access> access);
   /// Cancels what is in flight here; its callers get UNAVAILABLE.
   void abandon() noexcept;
   /// Ends calls whose messages are still to come: the process holds all that it may.
@@ -174,8 +183,10 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void finish(Flight flight);
   void finish_item(Place place, std::uint64_t number, std::vector<OutPart> parts);
   void remember(const Flight& flight, std::optional<Trouble> trouble, std::int64_t ended_ns,
-                std::int64_t waited_ns);
+                std::int64_t answered_ns, std::int64_t waited_ns);
   void fail(const Flight& flight, Status status, Trouble trouble, const std::string& text);
+  [[nodiscard]] bool turn_away_stranger(const Call& call, std::uint64_t item);
+  void answer_why(const Flight& flight, Status status, const std::string& text);
   void send_ready_items(Place place);
   bool begin_items(Call& call);
   void tell_python(Call& call, Event event);
@@ -190,12 +201,16 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void take_answer(Place place, Reply& reply);
   void deliver(Place place, const Flight& flight);
   [[nodiscard]] bool read_request(const Call& call, const Message& message);
+  void look_at_caller(Connection& connection, Call& call);
+  [[nodiscard]] Access::Verdict verdict_on(const Call& call, Right right,
+                                           std::optional<std::string_view> model) const;
 
   const FrontendParams params_;
   const http2::Api* const api_;  ///< null: nobody connects
   FrontModels models_;
   Readiness readiness_;
   RecentQueries recent_;
+  std::atomic<bool> is_observed_{true};
   PythonQueue events_;
   Mailbox<Reply> replies_;
   Mailbox<std::shared_ptr<isolation::WorkerLink>> new_workers_;
@@ -205,6 +220,8 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   std::atomic<std::size_t> in_flight_{0};
   std::mutex tls_mutex_;
   std::shared_ptr<const tls::Context> tls_;  // guarded by tls_mutex_
+  mutable std::mutex access_mutex_;
+  std::shared_ptr<const Access> access_;  // guarded by access_mutex_; null: whoever may do all
 
   // Of the thread alone.
   int epoll_ = -1;

@@ -16,10 +16,12 @@ enum class Status : std::uint8_t {
   invalid_argument = 3,
   deadline_exceeded = 4,
   not_found = 5,
+  permission_denied = 7,
   resource_exhausted = 8,
   unimplemented = 12,
   internal = 13,
   unavailable = 14,
+  unauthenticated = 16,
 };
 
 /// Longer ones are taken for that, so that moments stay within 64 bits: a year.

@@ -119,6 +119,11 @@ bool Http1Connection::on_head(const http1::RequestHead& head) {
   call_->method = rest_method(*call_->rest);
   call_->trace_parent = head.field("traceparent").substr(0, longest_trace_parent);
   handler_.on_call(*this, *call_);
+  if (call_->has_ended) {
+    const std::string why = call_->text;
+    refuse_call(http_status(call_->status), why);
+    return false;
+  }
   if (head.content_bytes && *head.content_bytes > params_.most_message_bytes) {
     refuse_call(413, {});
     return false;
@@ -224,6 +229,7 @@ void Http1Connection::write_answer(Call& call) {
   head += "Content-Length: " + std::to_string(call.out_bytes) + "\r\n";
   head += date();
   if (rest.status == 429) head += "Retry-After: 1\r\n";
+  if (rest.status == 401) head += "WWW-Authenticate: Bearer\r\n";
   if (!is_kept_)
     head += "Connection: close\r\n";
   else if (rest.head.is_version_0)

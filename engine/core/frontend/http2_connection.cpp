@@ -94,6 +94,8 @@ void Http2Connection::take_header(Call& call, std::string_view name, std::string
     call.is_post = value == "POST";
   else if (name == "content-type")
     call.content_type = value;
+  else if (name == "authorization" && call.authorization.empty())
+    call.authorization = value;
   else if (name == "grpc-encoding")
     call.encoding = value;
   else if (name == "grpc-timeout")

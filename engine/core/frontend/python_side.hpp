@@ -34,6 +34,10 @@ struct Event {
   std::int64_t deadline_ns = 0;
   std::string method = {};
   std::vector<std::pair<std::string, std::string>> fields = {};  ///< of a request's head
+  // Of a call, an item or a request: who asks.
+  std::string authorization = {};
+  std::vector<std::string> certificate_names = {};
+  std::string trace_parent = {};  ///< of a call or an item
 };
 
 /// What Python has for a call.

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "frontend/callers.hpp"
 #include "frontend/counted_text.hpp"
 #include "frontend/frontend.hpp"
 #include "frontend/rest_request.hpp"
@@ -71,7 +72,9 @@ void Frontend::hand_over_request(Connection& connection, Call& call) {
                      .path = head.target,
                      .content = std::move(call.messages.front()),
                      .method = head.method,
-                     .fields = std::move(head.fields)});
+                     .fields = std::move(head.fields),
+                     .authorization = call.authorization,
+                     .certificate_names = names_of(call)});
   call.messages.clear();
 }
 

@@ -91,6 +91,10 @@ int http_status(Status status) noexcept {
       return 504;
     case Status::not_found:
       return 404;
+    case Status::permission_denied:
+      return 403;
+    case Status::unauthenticated:
+      return 401;
     case Status::resource_exhausted:
       return 429;
     case Status::unimplemented:
@@ -112,6 +116,8 @@ std::string_view reason_phrase(int status) noexcept {
   static constexpr std::array rows{
       Row{200, "OK"},
       Row{400, "Bad Request"},
+      Row{401, "Unauthorized"},
+      Row{403, "Forbidden"},
       Row{404, "Not Found"},
       Row{405, "Method Not Allowed"},
       Row{408, "Request Timeout"},

@@ -9,6 +9,8 @@
 #include <new>
 #include <utility>
 
+#include "tls/certificate_names.hpp"
+
 namespace engine::frontend {
 
 namespace {
@@ -145,6 +147,11 @@ std::size_t TlsTransport::decrypt(Bytes came, std::span<std::byte> to) {
   }
   came_ = {};
   return total;
+}
+
+const std::vector<std::string>* TlsTransport::certificate_names() {
+  if (!names_) names_ = tls::certificate_names(api_, ssl_);
+  return names_->empty() ? nullptr : &*names_;
 }
 
 bool TlsTransport::send(OutQueue& out) {

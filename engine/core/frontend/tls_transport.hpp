@@ -39,6 +39,7 @@ class TlsTransport final : public Transport {
   [[nodiscard]] bool send(OutQueue& out) override;
   [[nodiscard]] bool is_blocked() const noexcept override { return !encrypted_.empty(); }
   [[nodiscard]] bool is_agreed() const noexcept override { return api_.ssl_is_finished(ssl_) != 0; }
+  [[nodiscard]] const std::vector<std::string>* certificate_names() override;
 
  private:
   struct Callbacks;
@@ -57,6 +58,7 @@ class TlsTransport final : public Transport {
   std::size_t sent_ = 0;   ///< of it
   bool is_over_ = false;   ///< nothing comes any more
   bool has_failed_ = false;
+  std::optional<std::vector<std::string>> names_;  ///< once they were asked for
 };
 
 }  // namespace engine::frontend

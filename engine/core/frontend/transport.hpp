@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "frontend/out_queue.hpp"
 
@@ -28,6 +30,8 @@ class Transport {
   [[nodiscard]] virtual bool is_blocked() const noexcept = 0;
   /// Whether both sides have agreed how to speak.
   [[nodiscard]] virtual bool is_agreed() const noexcept { return true; }
+  /// Names in the certificate that the client has shown; null: it has shown none.
+  [[nodiscard]] virtual const std::vector<std::string>* certificate_names() { return nullptr; }
 
   [[nodiscard]] int socket() const noexcept { return socket_; }
 

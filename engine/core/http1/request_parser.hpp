@@ -45,7 +45,7 @@ class RequestSink {
 /// One connection's requests, one after the other. One thread at a time.
 class RequestParser {
  public:
-  static constexpr std::string_view wanted[] = {"content-type", "content-encoding",
+  static constexpr std::string_view wanted[] = {"authorization", "content-type", "content-encoding",
                                                 "inference-header-content-length", "traceparent"};
   static constexpr std::size_t most_target_bytes = 8 * 1024, most_head_bytes = 32 * 1024;
 

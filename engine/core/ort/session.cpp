@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "ort/custom_operators.hpp"
 #include "ort/plugin.hpp"
 #include "ort/types.hpp"
 
@@ -42,6 +43,13 @@ Handle<OrtSessionOptions> make_options(const SessionParams& params, Workers* wor
   entries.emplace("session.use_env_allocators", "1");
   // A pool that still spins after its segment would take the core of the next lane.
   if (params.width > 1 && !params.shared_pool) entries.emplace("session.force_spinning_stop", "1");
+  for (const std::string& library : custom_operators()) {
+    const auto is_it = [&](const auto& entry) {
+      return entry.first.starts_with(kCustomOperators) && entry.second == library;
+    };
+    if (std::ranges::none_of(entries, is_it))
+      check(api().register_custom_operators(options.get(), library.c_str()));
+  }
   for (const auto& [key, value] : entries) {
     if (key.starts_with(kCustomOperators)) {
       check(api().register_custom_operators(options.get(), value.c_str()));

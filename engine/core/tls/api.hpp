@@ -14,6 +14,8 @@ using Ssl = struct OpaqueSsl;
 using Bio = struct OpaqueBio;
 using BioMethod = struct OpaqueBioMethod;
 using Names = struct OpaqueX509Names;
+using X509 = struct OpaqueX509;
+using Subject = struct OpaqueX509Name;
 
 /// What SSL_get_error says.
 namespace error {
@@ -58,6 +60,21 @@ struct Api {
   int (*ssl_shutdown)(Ssl*);
   int (*ssl_error)(const Ssl*, int returned);
   int (*ssl_is_finished)(const Ssl*);  ///< the handshake
+
+  X509* (*peer_certificate)(const Ssl*);  ///< the caller's to free; null: none was shown
+  void (*certificate_free)(X509*);
+  const Subject* (*subject)(const X509*);
+  int (*subject_text)(const Subject*, int kind, char* to, int bytes);
+  void* (*extension)(const X509*, int kind, int* is_critical, int* from);
+  int (*stack_size)(const void*);
+  void* (*stack_item)(const void*, int place);
+  void* (*name_value)(const void*, int* kind);
+  void (*names_free)(void*);
+  const unsigned char* (*text_data)(const void*);
+  int (*text_bytes)(const void*);
+
+  unsigned char* (*sha256)(const unsigned char*, std::size_t, unsigned char* to);
+  int (*compare)(const void*, const void*, std::size_t);  ///< takes as long whatever differs
 
   BioMethod* (*method_new)(int type, const char* name);
   int (*method_set_read)(BioMethod*, int (*)(Bio*, char* to, int bytes));

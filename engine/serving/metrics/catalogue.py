@@ -60,6 +60,10 @@ GPU_UTILIZATION = Definition("nv_gpu_utilization", "gauge", ("gpu_uuid",), "Of a
 GPU_MEMORY_TOTAL = Definition("nv_gpu_memory_total_bytes", "gauge", ("gpu_uuid",), "A GPU's memory")
 GPU_MEMORY_USED = Definition("nv_gpu_memory_used_bytes", "gauge", ("gpu_uuid",), "Of it, in use")
 GPU_POWER = Definition("nv_gpu_power_usage", "gauge", ("gpu_uuid",), "What a GPU draws, W")
+GPU_POWER_LIMIT = Definition("nv_gpu_power_limit", "gauge", ("gpu_uuid",), "What it may draw, W")
+GPU_ENERGY = Definition(
+    "nv_energy_consumption", "counter", ("gpu_uuid",), "What it has drawn since its driver came, J"
+)
 
 DURATION = Definition(
     "surplus_request_duration_seconds",
@@ -124,7 +128,8 @@ LANE_BUSY = Definition(
     "counter",
     _LANE,
     "For how long a lane of the server's process, or of a worker's, computed; lane 'all' where it"
-    " is not known which. kind: lane, lent (its place, to what is more urgent), best_effort",
+    " is not known which, and of a wide segment the first of its lanes. kind: lane, lent (its"
+    " place, to what is more urgent), best_effort",
 )
 MEMORY = Definition(
     "surplus_memory_bytes",

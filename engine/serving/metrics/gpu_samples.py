@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,9 @@ class GpuSample:
     memory_bytes: int
     used_bytes: int
     power_w: float
+    power_limit_w: float
+    energy_j: float
+    """Since its driver was loaded. The last three are 0 where the GPU does not say."""
 
 
 class Gpus:
@@ -50,12 +54,13 @@ class Gpus:
             nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,
             memory.total,
             memory.used,
-            self._power_w(handle),
+            self._thousandths(nvml.nvmlDeviceGetPowerUsage, handle),
+            self._thousandths(nvml.nvmlDeviceGetEnforcedPowerLimit, handle),
+            self._thousandths(nvml.nvmlDeviceGetTotalEnergyConsumption, handle),
         )
 
-    def _power_w(self, handle: Any) -> float:
+    def _thousandths(self, ask: Callable[[Any], int], handle: Any) -> float:
         try:
-            milliwatts: int = self._nvml.nvmlDeviceGetPowerUsage(handle)
-        except self._nvml.NVMLError:  # some GPUs do not say
+            return ask(handle) / 1e3
+        except self._nvml.NVMLError:
             return 0.0
-        return milliwatts / 1e3

@@ -72,6 +72,8 @@ class Metrics:
         yield family(catalogue.GPU_MEMORY_TOTAL, [((g.uuid,), g.memory_bytes) for g in gpus])
         yield family(catalogue.GPU_MEMORY_USED, [((g.uuid,), g.used_bytes) for g in gpus])
         yield family(catalogue.GPU_POWER, [((g.uuid,), g.power_w) for g in gpus])
+        yield family(catalogue.GPU_POWER_LIMIT, [((g.uuid,), g.power_limit_w) for g in gpus])
+        yield family(catalogue.GPU_ENERGY, [((g.uuid,), g.energy_j) for g in gpus])
         yield family(catalogue.BUILD, [((version(),), 1)])
 
 

@@ -1,0 +1,1 @@
+"""Loadgen's figures beside those of load generators that people know."""

@@ -1,0 +1,14 @@
+"""The token by which verbs that ask a server say who they are."""
+
+from __future__ import annotations
+
+import os
+
+_VARIABLE = "SURPLUS_TOKEN"
+"""Of the environment: what is said on a command line all users of a machine may read."""
+
+
+def bearer() -> tuple[tuple[str, str], ...]:
+    """Headers, or metadata of gRPC, that say it; none where the variable is not set."""
+    token = os.environ.get(_VARIABLE, "")
+    return (("authorization", f"Bearer {token}"),) if token else ()

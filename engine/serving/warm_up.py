@@ -1,0 +1,170 @@
+"""Queries that a model answers before it is ready, as its configuration's ``model_warmup`` says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surplus.engine.errors import EngineError, InputError, one_line
+from surplus.engine.repository.config_message import enum_name
+from surplus.engine.repository.model_config import ModelConfig
+from surplus.engine.serving.codec import decode_raw
+from surplus.engine.serving.datatypes import DATATYPES
+from surplus.engine.serving.servable import Array, Servable
+from surplus.engine.serving.signature import Signature
+
+FOLDER = "warmup"
+"""Of the model's folder: where files with inputs lie, as by Triton."""
+
+_SEED = 1
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """A query, and how often it is asked.
+
+    Parameters
+    ----------
+    at : str
+        Where it stands in the configuration.
+    is_real : bool
+        Whether all of its inputs come from files, so that they are such as the model is meant for.
+    """
+
+    name: str
+    at: str
+    count: int
+    inputs: dict[str, Array]
+    is_real: bool
+
+
+def read_warm_ups(config: ModelConfig) -> list[WarmUp]:
+    """The queries of a configuration.
+
+    Raises
+    ------
+    ConfigError
+        Naming file, line and input, if one is not described in full, or its file does not do.
+    """
+    return [
+        _read(config, f"model_warmup[{index}]", sample)
+        for index, sample in enumerate(config.message.model_warmup)
+    ]
+
+
+def real_inputs(config: ModelConfig | None) -> dict[str, Array] | None:
+    """Inputs to measure a model with: of the first query that comes from files; None without one.
+
+    Those of models whose tensors have other shapes for clients are not the model's.
+    """
+    if config is None or any(i.HasField("reshape") for i in config.message.input):
+        return None
+    return next((one.inputs for one in read_warm_ups(config) if one.is_real), None)
+
+
+def warmed(executor: Servable) -> Servable:
+    """The executor, which has answered its queries. Blocks; not on an event loop.
+
+    Raises
+    ------
+    ConfigError
+        If one fails; the executor is closed.
+    """
+    if executor.config is None or not executor.config.message.model_warmup:
+        return executor
+    try:
+        asyncio.run(_ask(executor, executor.config, read_warm_ups(executor.config)))
+    except BaseException:
+        executor.close()
+        raise
+    return executor
+
+
+async def _ask(executor: Servable, config: ModelConfig, queries: Sequence[WarmUp]) -> None:
+    signature = Signature(executor)
+    for query in queries:
+        try:
+            inputs = signature.check_inputs(list(query.inputs.items()))
+            for _ in range(query.count):
+                await executor.infer(inputs, None, None, 0)
+        except EngineError as error:
+            raise config.lines.wrong(
+                query.at, f"the query {query.name!r} fails: {one_line(error, 300)}"
+            ) from error
+
+
+def _read(config: ModelConfig, at: str, sample: Any) -> WarmUp:
+    batch = _batch(config, at, sample)
+    inputs = dict(_inputs(config, at, sample, batch))
+    if not inputs:
+        raise config.lines.wrong(f"{at}.inputs", "there is none")
+    kinds = {given.WhichOneof("input_data_type") for given in sample.inputs.values()}
+    return WarmUp(sample.name, at, sample.count or 1, inputs, kinds == {"input_data_file"})
+
+
+def _batch(config: ModelConfig, at: str, sample: Any) -> tuple[int, ...]:
+    most, size = config.message.max_batch_size, sample.batch_size or 1
+    if size > max(1, most):
+        raise config.lines.wrong(
+            f"{at}.batch_size", f"is {size}; at most {max(1, most)}, by max_batch_size"
+        )
+    return (size,) if most else ()
+
+
+def _inputs(
+    config: ModelConfig, at: str, sample: Any, batch: tuple[int, ...]
+) -> Iterator[tuple[str, Array]]:
+    types = {kind.config_name: name for name, kind in DATATYPES.items()}
+    for name, given in sorted(sample.inputs.items()):
+        here = f"{at}.inputs.{name}"
+        datatype = types.get(enum_name("DataType", given.data_type))
+        if datatype is None:
+            raise config.lines.wrong(f"{here}.data_type", "is missing, or none that can be given")
+        if any(size < 1 for size in given.dims):
+            raise config.lines.wrong(f"{here}.dims", f"{list(given.dims)} leaves a size open")
+        yield name, _values(config, here, name, given, datatype, (*batch, *given.dims))
+
+
+def _values(
+    config: ModelConfig, at: str, name: str, given: Any, datatype: str, shape: tuple[int, ...]
+) -> Array:
+    which = given.WhichOneof("input_data_type")
+    if which == "input_data_file":
+        return _from_file(config, at, name, given.input_data_file, datatype, shape)
+    if which is None:
+        raise config.lines.wrong(at, "needs zero_data, random_data or input_data_file")
+    return _made_up(datatype, shape, is_random=which == "random_data")
+
+
+def _from_file(
+    config: ModelConfig, at: str, name: str, file: str, datatype: str, shape: tuple[int, ...]
+) -> Array:
+    field, folder = f"{at}.input_data_file", config.lines.file.parent / FOLDER
+    path = folder / file
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise config.lines.wrong(field, f"{file!r} is not within {folder}")
+    try:
+        return decode_raw(name, datatype, shape, path.read_bytes())
+    except OSError as error:
+        raise config.lines.wrong(field, f"{path}: {error.strerror}") from error
+    except InputError as error:
+        raise config.lines.wrong(field, f"{path}: {error}") from error
+
+
+def _made_up(datatype: str, shape: tuple[int, ...], *, is_random: bool) -> Array:
+    dtype = DATATYPES[datatype].dtype
+    if datatype == "BYTES":
+        return np.full(shape, b"", np.object_)
+    if not is_random:
+        return np.zeros(shape, dtype)
+    random = np.random.default_rng(_SEED)
+    if dtype.kind in "iu":
+        bounds = np.iinfo(dtype)
+        return random.integers(bounds.min, bounds.max, shape, dtype, endpoint=True)
+    if dtype.kind == "b":
+        return random.integers(0, 2, shape).astype(bool)
+    return random.random(shape).astype(dtype)

@@ -1,0 +1,64 @@
+"""A scenario of LoadGen on a target."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from surplus.loadgen.clock import MonotonicClock
+from surplus.loadgen.first_look import look
+from surplus.loadgen.hdr import latencies_ns
+from surplus.loadgen.measure_params import MeasureParams
+from surplus.loadgen.mlperf.asking import Asking
+from surplus.loadgen.mlperf.library import run_loadgen, tell_loadgen
+from surplus.loadgen.mlperf.params import MlperfParams
+from surplus.loadgen.mlperf.result import MlperfResult, read_mlperf_log
+from surplus.loadgen.params import LoadgenParams
+from surplus.loadgen.progress import LoadWatcher, show_progress
+from surplus.loadgen.targets import target_of
+
+_LEAST_QUERIES = 20
+"""Of the warm-up, which also tells LoadGen how fast queries may be answered."""
+
+
+async def run_mlperf(
+    params: MeasureParams,
+    mlperf: MlperfParams,
+    warmup_ns: int,
+    folder: Path,
+    console: Console,
+) -> MlperfResult:
+    """Warm the target up, then run the scenario.
+
+    Parameters
+    ----------
+    params : MeasureParams
+        Whom to ask what; its loop is not run.
+    mlperf : MlperfParams
+    warmup_ns : int
+        One user asks for so long, and a few queries at least, before LoadGen begins.
+    folder : Path
+        For LoadGen's logs; it is there, and can be written to.
+    console : Console
+        For progress.
+
+    Raises
+    ------
+    LoadgenError
+        As ``measure``; if no query of the warm-up succeeds; if LoadGen comes to no result.
+    """
+    async with target_of(params, params.models) as target:
+        warmup = LoadgenParams(warmup_ns, _LEAST_QUERIES)
+        seen = await look(target, params, warmup, LoadWatcher(console, "warm-up"))
+        expected_ns = int(latencies_ns(seen.records).min())
+        feed = target.feed()
+        asking = Asking(feed, mlperf.most_in_flight, tell_loadgen)
+        load = LoadgenParams(min_duration_ns=mlperf.duration_ns)
+        watcher = LoadWatcher(console, mlperf.scenario)
+        async with show_progress(load, asking, MonotonicClock(), watcher):
+            run = partial(run_loadgen, feed, asking, mlperf, expected_ns, folder)
+            await asyncio.get_running_loop().run_in_executor(None, run)
+    return read_mlperf_log(folder, asking.failed)
