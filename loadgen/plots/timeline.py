@@ -25,7 +25,7 @@ def draw_timeline(figure: Any, results: Sequence[Named]) -> None:
             values = [part[f"{name}_ns"] for part in parts]
             ms = [_NOTHING if value is None else value / 1e6 for value in values]
             below.plot(times_s, ms, style, color=colour, label=f"{result.name}: {name}")
-    above.set_ylabel("queries/s, by when they were sent")
+    above.set_ylabel("queries/s, when sent")
     below.set_ylabel("latency, ms")
     below.set_xlabel("seconds")
     for axes in (above, below):
