@@ -114,7 +114,7 @@ def comparison_table(rows: list[RatioRow], first: str, second: str) -> Table:
     table = Table(show_header=True)
     table.add_column("")
     for name in (first, second, "ratio", f"{LEVEL:.0%} interval"):
-        table.add_column(Text(name), justify="right")
+        table.add_column(Text(name), justify="right", no_wrap=True)
     table.add_column("")
     for row in rows:
         interval = "" if row.interval is None else "{:.3f} to {:.3f}".format(*row.interval)

@@ -142,7 +142,9 @@ def check_addresses(server: ServerParams) -> None:
     """Before anything is loaded that would have to be waited for."""
     from surplus.engine.serving.address import check_address
 
-    ports = [server.grpc_port, server.http_port]
+    ports: list[int | None] = [server.grpc_port]
+    if server.needs_http_port:
+        ports.append(server.http_port)
     if server.needs_metrics_port:
         ports.append(server.metrics_port)
     for port in ports:

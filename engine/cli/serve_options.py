@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cli.serve_access import access_params, add_access
 from surplus.engine.cli.serve_observation import add_observation, observation_params
-from surplus.engine.serving.server_params import MAX_IN_FLIGHT, MAX_STREAMS
+from surplus.engine.serving.server_params import (
+    GRPC_PORT,
+    HTTP_PORT,
+    MAX_IN_FLIGHT,
+    MAX_STREAMS,
+)
 
 if TYPE_CHECKING:
     from surplus.engine.serving.server_params import ServerParams
@@ -70,17 +75,20 @@ def _add_ports(parser: argparse.ArgumentParser) -> None:
     add(
         "--port",
         type=int,
-        default=8001,
+        default=GRPC_PORT,
         metavar="N",
         help="gRPC port (default %(default)s); 0 lets the system choose, and it is printed",
     )
-    add(
+    http = parser.add_mutually_exclusive_group()
+    http.add_argument(
         "--http-port",
         type=int,
         metavar="N",
-        help="serve HTTP, too, on this port; 0 lets the system choose",
+        help=f"HTTP port (default {HTTP_PORT}, or none where that is taken or gRPC's port is"
+        " another one); 0 lets the system choose",
     )
-    add(
+    http.add_argument("--no-http", action="store_true", help="serve gRPC alone")
+    http.add_argument(
         "--one-port",
         action="store_true",
         help="serve HTTP, too, on gRPC's port: the first bytes of a connection tell",
@@ -176,7 +184,7 @@ def server_params(args: argparse.Namespace) -> ServerParams:
     params = ServerParams(
         host=args.host,
         grpc_port=args.port,
-        http_port=args.http_port,
+        **_http_port(args),
         one_port=args.one_port,
         max_in_flight=args.max_in_flight,
         drain_timeout_s=args.drain,
@@ -198,6 +206,14 @@ def server_params(args: argparse.Namespace) -> ServerParams:
     if params.tls is not None:
         server_context(params.tls)  # says what is wrong before models load
     return params
+
+
+def _http_port(args: argparse.Namespace) -> dict[str, Any]:
+    """A second server, on ports of its own, is not to take or miss what is the first one's."""
+    is_usual = args.port == GRPC_PORT and not (args.no_http or args.one_port)
+    if args.http_port is None and is_usual:
+        return {"http_port": HTTP_PORT, "needs_http_port": False}
+    return {"http_port": args.http_port}
 
 
 def _memory_limit_bytes(text: str) -> int:

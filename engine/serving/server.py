@@ -28,6 +28,7 @@ from surplus.engine.serving.grpc_health import health_handler
 from surplus.engine.serving.grpc_reflection import reflection_handlers
 from surplus.engine.serving.grpc_tails import tails_handler
 from surplus.engine.serving.http_face import HttpFace
+from surplus.engine.serving.http_if_possible import http_if_possible
 from surplus.engine.serving.limited_memory import LimitedMemory
 from surplus.engine.serving.metrics_listener import MetricsListener, listen_for_metrics
 from surplus.engine.serving.native_calls import NativeCalls
@@ -103,6 +104,7 @@ class AsyncServer:
         """
         if path := self._params.tokens:
             self._access.renew(read_tokens(path))
+        self._params = http_if_possible(self._params)
         rest, sinks = None, sinks_of(self._params.reports)
         if self._params.http_port is not None or self._params.one_port:
             most_bytes = self._params.max_message_bytes

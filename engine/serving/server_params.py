@@ -16,6 +16,8 @@ MAX_WAIT_MS = 1000.0
 MAX_MESSAGE_BYTES = 64 << 20
 MAX_STREAMS = 2**31 - 1
 """By default: any number."""
+GRPC_PORT = 8001
+HTTP_PORT = 8000
 METRICS_PORT = 8002
 """Of ``engine serve`` by default, as Triton has it."""
 MAX_IN_FLIGHT = 1024
@@ -42,6 +44,8 @@ class ServerParams:
         0 lets the system choose.
     http_port : int or None
         The same for HTTP; None: it has no port of its own.
+    needs_http_port : bool
+        Whether the server does not start where that cannot be served; else it says so.
     one_port : bool
         Whether HTTP is answered on gRPC's port, too: the first bytes of a connection tell. Of the
         native front end alone.
@@ -96,7 +100,7 @@ class ServerParams:
     """
 
     host: str = "127.0.0.1"
-    grpc_port: int = 8001
+    grpc_port: int = GRPC_PORT
     http_port: int | None = None
     max_in_flight: int = MAX_IN_FLIGHT
     drain_timeout_s: float = 30.0
@@ -119,6 +123,7 @@ class ServerParams:
     metrics: bool = True
     metrics_port: int | None = None
     needs_metrics_port: bool = True
+    needs_http_port: bool = True
     reports: ReportParams = field(default_factory=ReportParams)
 
     def __post_init__(self) -> None:

@@ -90,4 +90,5 @@ class _Finding:
             f"{trial.rate_per_s:>12,.5g} /s  {took}, {trial.misses.share:.2%} late"
             f" ({low:.2%} to {high:.2%} of {trial.misses.queries:,}): {what}",
             highlight=False,
+            soft_wrap=True,
         )

@@ -25,9 +25,9 @@ def draw_timeline(figure: Any, results: Sequence[Named]) -> None:
             values = [part[f"{name}_ns"] for part in parts]
             ms = [_NOTHING if value is None else value / 1e6 for value in values]
             below.plot(times_s, ms, style, color=colour, label=f"{result.name}: {name}")
-    above.set_ylabel("queries/s, when sent")
+    above.set_ylabel("queries/s")
     below.set_ylabel("latency, ms")
-    below.set_xlabel("seconds")
+    below.set_xlabel("when the queries were sent, s")
     for axes in (above, below):
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)

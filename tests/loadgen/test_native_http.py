@@ -35,14 +35,15 @@ class Answering(ScriptedServer):
     def _converse(self, connection, number):
         while request := read_request(connection):
             self.requests.append(request)
-            if len(self.requests) == self._at:
-                self._then()
+            if 0 <= self._at <= len(self.requests):  # the client may come again before the end
+                if self._at == len(self.requests):
+                    self._then()
                 return
             for part in self._answers(len(self.requests) - 1):
                 connection.sendall(part)
 
     def when(self, request, then):
-        """Call ``then`` at the request of that number, and answer it no more."""
+        """Call ``then`` at the request of that number, and answer nothing from then on."""
         self._at, self._then = request, then
 
 
