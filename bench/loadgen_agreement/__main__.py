@@ -133,7 +133,7 @@ def mlperf_rows(setting: Setting) -> list[dict[str, Any]]:
 def capacity_rows(setting: Setting) -> list[dict[str, Any]]:
     """What is found, asked for again."""
     target_ns = round(_TARGET_MEDIANS * setting.one_user_ns)
-    found = setting.ours.capacity(target_ns)
+    found = setting.ours.capacity(target_ns, setting.seconds / 2)
     shares = [
         setting.ours.late_share(found.rate_per_s, setting.seconds, 100 + seed, target_ns)
         for seed in range(REPETITIONS)

@@ -74,13 +74,14 @@ class Ours:
         with asyncio.Runner(loop_factory=precise_loop) as runner:
             return runner.run(run_mlperf(params, asked, _WARMUP_NS, folder, _silent()))
 
-    def capacity(self, target_ns: int) -> RateFound:
-        """The rate of which 99 % are answered within that."""
-        ramp = RampParams(LatencyTarget(target_ns, 99.0))
+    def capacity(self, target_ns: int, seconds: float) -> RateFound:
+        """The rate of which 99 % are answered within that, by windows so long; tells of each."""
+        window_ns = max(round(seconds * NS_PER_S), 20 * target_ns)
+        ramp = RampParams(LatencyTarget(target_ns, 99.0), window_ns)
         process = make_arrivals("poisson", 1.0)
         with asyncio.Runner(loop_factory=precise_loop) as runner:
             params = self._asking(OpenLoopParams(), 1.0)
-            return runner.run(find_capacity(params, process, ramp, _silent()))
+            return runner.run(find_capacity(params, process, ramp, Console(stderr=True)))
 
     def late_share(self, rate_per_s: float, seconds: float, seed: int, target_ns: int) -> float:
         """Of the queries of an open loop at that rate."""
