@@ -22,7 +22,7 @@ LATE = 3
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[surplus.Server]:
-    with late_server(tmp_path_factory.mktemp("tails"), "digits", LATE) as server:
+    with late_server(tmp_path_factory.mktemp("tails"), "tardy", LATE) as server:
         yield server
 
 
@@ -48,9 +48,9 @@ def _call(server: surplus.Server, name: str, **fields: Any) -> Any:
         return json.loads(call(request, timeout=WAIT_S).json)
 
 
-def _digits(document: Any) -> Any:
+def _tardy(document: Any) -> Any:
     rows = [row for machine in document["machines"] for row in machine["models"]]
-    (found,) = [row for row in rows if row["model"] == "digits"]
+    (found,) = [row for row in rows if row["model"] == "tardy"]
     return found
 
 
@@ -58,20 +58,20 @@ def test_both_faces_say_what_models_are_asked(server: surplus.Server) -> None:
     status, over_http = _get(server, "top?window_s=600")
     assert status == 200
     for document in (over_http, _call(server, "Top", window_s=600)):
-        row = _digits(document)
+        row = _tardy(document)
         assert (row["queries"], row["misses"], row["due_after_ns"]) == (LATE, LATE, 1_000)
         assert row["latency_ns"]["p50"] > 0
-    assert _digits(_get(server, "top")[1])["queries"] <= LATE
+    assert _tardy(_get(server, "top")[1])["queries"] <= LATE
 
 
 def test_both_faces_say_why_queries_were_late(server: surplus.Server) -> None:
-    status, over_http = _get(server, "late?model=digits&window_s=600")
+    status, over_http = _get(server, "late?model=tardy&window_s=600")
     assert status == 200
-    for document in (over_http, _call(server, "Late", model="digits", window_s=600)):
+    for document in (over_http, _call(server, "Late", model="tardy", window_s=600)):
         (row,) = document["models"]
-        assert (row["model"], row["late"], row["unknown"]) == ("digits", LATE, 0)
+        assert (row["model"], row["late"], row["unknown"]) == ("tardy", LATE, 0)
         assert row["sentences"] == [
-            f"100 % of digits's {LATE} misses take longer by themselves than they may"
+            f"100 % of tardy's {LATE} misses take longer by themselves than they may"
             f" ({row['causes'][0]['waited_ns'] / LATE / 1e6:.3g} ms on the mean)"
         ]
         for query in row["queries"]:
@@ -82,8 +82,8 @@ def test_both_faces_say_why_queries_were_late(server: surplus.Server) -> None:
 
 def test_both_faces_draw_late_queries(server: surplus.Server) -> None:
     traces = (
-        _get(server, "late?model=digits&window_s=600&format=perfetto")[1],
-        _call(server, "Late", model="digits", window_s=600, perfetto=True),
+        _get(server, "late?model=tardy&window_s=600&format=perfetto")[1],
+        _call(server, "Late", model="tardy", window_s=600, perfetto=True),
     )
     for trace in traces:
         names = [event["args"]["name"] for event in trace["traceEvents"] if event["ph"] == "M"
