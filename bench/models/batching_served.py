@@ -2,7 +2,9 @@
 
 ``loadgen capacity`` looks for the highest rate of Poisson arrivals of which 99 % are answered
 within the target, of a server of ours in three ways: with ``dynamic_batching`` of a delay, with
-batches as they form by themselves, and with none. The ways take turns, in another order each round.
+batches as they form by themselves, and with none; and of Triton with the same delay, where it is
+here (``make triton``; ONNX Runtime in its Python backend, an instance a core). The ways take turns,
+in another order each round.
 Answers are compared with the first one's, within the usual tolerance, before anything is measured.
 """
 
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import queue
 import statistics
@@ -17,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +32,8 @@ from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 from bench.infrastructure import result_file
 from bench.infrastructure.built_models import FOLDER
 from bench.infrastructure.ports import free_port
+from bench.neighbours.triton.environment import TritonEnvironment, missing, server_options
+from bench.neighbours.triton.model_files import TritonModelParams, write_model
 from surplus import models
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -36,10 +41,12 @@ SIZES: dict[str, dict[str, Any]] = {
     "resnet50": {"image_size": 64},
 }
 WAYS = DELAYED, AS_THEY_COME, OFF = "with a delay", "as they come", "one by one"
-CONFIG = "max_batch_size: 16\n"
+TRITON = "Triton"
+MOST_ROWS = 16
+CONFIG = f"max_batch_size: {MOST_ROWS}\n"
 DYNAMIC = "dynamic_batching {{ max_queue_delay_microseconds: {} }}\n"
 STARTS_S = 300
-_BITS = {"rtol": 1e-3, "atol": 1e-4}
+_RTOL, _ATOL = 1e-3, 1e-4
 """Between a row in a batch and the row alone, as ``--any-bits`` allows it."""
 
 
@@ -59,26 +66,61 @@ def built_open(name: str) -> tuple[Path, Path]:
     return path, rows
 
 
+Start = tuple[Sequence[str | Path], Mapping[str, str]]
+"""A command and its environment."""
+
+
+def ours(folder: Path, name: str, way: str, delay_us: int, port: int) -> Start:
+    """``engine serve``, which batches queries in one way."""
+    version = folder / "repository" / name / "1"
+    version.mkdir(parents=True)
+    version.joinpath("model.onnx").symlink_to(built_open(name)[0])
+    config = CONFIG + (DYNAMIC.format(delay_us) if way == DELAYED else "")
+    version.with_name("config.pbtxt").write_text(config)
+    options = ["--max-batch", "0"] if way == OFF else ["--any-bits"]
+    command: list[str | Path] = [
+        Path(sys.executable).with_name("engine"),
+        "serve",
+        folder / "repository",
+    ]
+    command += ["--cache", FOLDER / "cache", "--no-metrics", "--port", str(port), *options]
+    return command, {**os.environ, "SURPLUS_TUNE": "now"}
+
+
+def tritons(folder: Path, name: str, delay_us: int, port: int) -> Start:
+    """Triton's server and its own batcher."""
+    there = TritonEnvironment()
+    there.link_backends(folder / "backends")
+    file, rows = built_open(name)
+    instances = len(os.sched_getaffinity(0))
+    params = TritonModelParams(
+        file, "onnxruntime", instances, max_batch=MOST_ROWS, delay_us=delay_us
+    )
+    inputs = {
+        key: (np_to_triton_dtype(value.dtype), value.shape[1:])
+        for key, value in np.load(rows).items()
+    }
+    typed = onnx.load(file, load_external_data=False).graph.output
+    outputs = {
+        value.name: ("FP32", (1,) * (len(value.type.tensor_type.shape.dim) - 1)) for value in typed
+    }
+    write_model(folder / "repository", name, params, inputs, outputs)
+    options = [*server_options(folder, port), "--allow-http=false", f"--load-model={name}"]
+    return [there.server, *options], there.variables()
+
+
 class Served:
-    """A model behind ``engine serve``, which batches its queries in one way."""
+    """A model behind a server, which batches its queries in one way."""
 
     def __init__(self, folder: Path, name: str, way: str, delay_us: int) -> None:
-        version = folder / name / "1"
-        version.mkdir(parents=True)
-        version.joinpath("model.onnx").symlink_to(built_open(name)[0])
-        config = CONFIG + (DYNAMIC.format(delay_us) if way == DELAYED else "")
-        folder.joinpath(name, "config.pbtxt").write_text(config)
         self.name, self.port = name, free_port()
-        options = ["--max-batch", "0"] if way == OFF else ["--any-bits"]
-        engine = Path(sys.executable).with_name("engine")
-        command = [engine, "serve", folder, "--cache", FOLDER / "cache", "--no-metrics"]
-        command += ["--port", str(self.port), *options]
+        if way == TRITON:
+            command, environment = tritons(folder, name, delay_us, self.port)
+        else:
+            command, environment = ours(folder, name, way, delay_us, self.port)
         log = folder.with_suffix(".log").open("w")
         self._process = subprocess.Popen(
-            list(map(str, command)),
-            stdout=log,
-            stderr=log,
-            env={**os.environ, "SURPLUS_TUNE": "now"},
+            list(map(str, command)), stdout=log, stderr=log, env=dict(environment)
         )
         with triton.InferenceServerClient(f"127.0.0.1:{self.port}") as client:
             deadline = time.monotonic() + STARTS_S
@@ -133,18 +175,19 @@ class Served:
 def row(name: str, args: argparse.Namespace) -> dict[str, Any]:
     """Measure one model in each way, so many times."""
     rows = dict(np.load(built_open(name)[1]))
-    found: dict[str, list[float]] = {way: [] for way in WAYS}
+    ways = WAYS if missing() else (*WAYS, TRITON)
+    found: dict[str, list[float]] = {way: [] for way in ways}
     alone: Any = None
     for turn in range(args.rounds):
-        for place in range(len(WAYS)):
-            way = WAYS[(place + turn) % len(WAYS)]
+        for place in range(len(ways)):
+            way = ways[(place + turn) % len(ways)]
             with tempfile.TemporaryDirectory() as folder:
-                served = Served(Path(folder) / "repository", name, way, args.delay_us)
+                served = Served(Path(folder) / "served", name, way, args.delay_us)
                 try:
                     answers = served.answers(rows)
                     alone = answers[0] if alone is None else alone
                     for answer in answers:
-                        np.testing.assert_allclose(answer, alone, **_BITS)
+                        np.testing.assert_allclose(answer, alone, rtol=_RTOL, atol=_ATOL)
                     found[way].append(served.capacity(args.target, args.resolution, args.window))
                 finally:
                     served.end()
@@ -155,6 +198,8 @@ def row(name: str, args: argparse.Namespace) -> dict[str, Any]:
         **{f"{way} /s": rate for way, rate in rates.items()},
         "a delay over one by one": rates[DELAYED] / rates[OFF],
         "as they come over one by one": rates[AS_THEY_COME] / rates[OFF],
+        "a delay over Triton": rates[DELAYED] / rates.get(TRITON, math.nan),
+        "as they come over Triton": rates[AS_THEY_COME] / rates.get(TRITON, math.nan),
     }
 
 

@@ -63,6 +63,13 @@ def test_a_configuration_names_what_is_typed() -> None:
     ]
 
 
+def test_queries_may_be_joined() -> None:
+    params = TritonModelParams(Path("m.onnx"), "onnxruntime", 2, max_batch=16, delay_us=100)
+    lines = config_of("m", params, {"x": ("FP32", (3,))}, {"y": ("FP32", (9,))}).splitlines()
+    assert "max_batch_size: 16" in lines
+    assert "dynamic_batching { max_queue_delay_microseconds: 100 }" in lines
+
+
 def test_a_model_lies_in_the_repository_with_what_answers(tmp_path: Path) -> None:
     write_model(tmp_path, "m", PARAMS, {}, {})
     assert (tmp_path / "m/config.pbtxt").read_text().startswith('name: "m"\n')
@@ -148,9 +155,12 @@ def test_streams_share_a_server_and_have_the_library_that_is_sooner(
     }
 
 
-@pytest.mark.parametrize("library", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize(
+    ("library", "most_rows", "queries"),
+    [("onnxruntime", 0, 1), ("openvino", 0, 1), ("openvino", 4, 2)],
+)
 def test_what_runs_within_answers_as_the_model_does(
-    library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    library: str, most_rows: int, queries: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(library)
     backend = _backend()
@@ -159,14 +169,16 @@ def test_what_runs_within_answers_as_the_model_does(
     said = {"file": str(file), "library": library, "nice": "0"}
     parameters = {key: {"string_value": value} for key, value in said.items()}
     model = TritonPythonModel()
-    model.initialize(
-        {"model_config": json.dumps({"parameters": parameters, "output": [{"name": "y"}]})}
-    )
-    asked = types.SimpleNamespace(inputs=lambda: [backend.Tensor("x", x)])
-    (answer,) = model.execute([asked])
-    (y,) = answer["output_tensors"]
-    assert y.name() == "y"
-    np.testing.assert_array_equal(y.as_numpy(), 2 * x)
+    config = {"parameters": parameters, "output": [{"name": "y"}], "max_batch_size": most_rows}
+    model.initialize({"model_config": json.dumps(config)})
+    asked = [
+        types.SimpleNamespace(inputs=lambda array=array: [backend.Tensor("x", array)])
+        for array in (x, 3 * x)[:queries]
+    ]
+    answers = [answer["output_tensors"] for answer in model.execute(asked)]
+    assert [y.name() for (y,) in answers] == ["y"] * queries
+    for (y,), wanted in zip(answers, (2 * x, 6 * x), strict=False):
+        np.testing.assert_array_equal(y.as_numpy(), wanted)
 
 
 def _backend() -> Any:
@@ -183,7 +195,7 @@ def _doubling(path: Path) -> tuple[Path, Any]:
     import onnx
     from onnx import TensorProto, helper
 
-    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [2, 3]) for n in "xy")
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["n", 3]) for n in "xy")
     graph = helper.make_graph([helper.make_node("Add", ["x", "x"], ["y"])], "g", [x], [y])
     opset = [helper.make_opsetid("", 17)]
     onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), path)

@@ -70,14 +70,26 @@ class TritonPythonModel:
         os.nice(int(said["nice"]))
         self._answer = LIBRARIES[said["library"]](said["file"], **_operators(said))
         self._outputs = [output["name"] for output in config["output"]]
+        self._joins = config["max_batch_size"] > 0
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
-        """Answer those that have come."""
-        return [self._answered(request) for request in requests]
+        """Answer those that have come; the server's batcher gives those that go together."""
+        given = [_inputs(request) for request in requests]
+        if not self._joins or len(given) == 1:
+            return [self._response(self._answer(inputs)) for inputs in given]
+        import numpy as np
 
-    def _answered(self, request: Any) -> Any:
-        inputs = {tensor.name(): tensor.as_numpy() for tensor in request.inputs()}
-        pairs = zip(self._outputs, self._answer(inputs), strict=True)
+        joined = {name: np.concatenate([inputs[name] for inputs in given]) for name in given[0]}
+        ends = np.cumsum([len(next(iter(inputs.values()))) for inputs in given])[:-1]
+        parts = [np.split(array, ends) for array in self._answer(joined)]
+        return [self._response(arrays) for arrays in zip(*parts, strict=True)]
+
+    def _response(self, arrays: Sequence[Any]) -> Any:
+        pairs = zip(self._outputs, arrays, strict=True)
         return self._backend.InferenceResponse(
             output_tensors=[self._backend.Tensor(name, array) for name, array in pairs]
         )
+
+
+def _inputs(request: Any) -> dict[str, Any]:
+    return {tensor.name(): tensor.as_numpy() for tensor in request.inputs()}

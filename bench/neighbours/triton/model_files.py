@@ -26,6 +26,10 @@ class TritonModelParams:
         0 to 19, of these processes.
     operators : Path, optional
         A library of operators that ONNX Runtime does not bring along.
+    max_batch : int
+        Rows of one call: Triton's batcher joins queries, whose shapes begin with theirs; 0: none.
+    delay_us : int
+        For which a query waits for others.
     """
 
     file: Path
@@ -33,6 +37,8 @@ class TritonModelParams:
     instances: int
     nice: int = 0
     operators: Path | None = None
+    max_batch: int = 0
+    delay_us: int = 0
 
 
 def config_of(
@@ -46,7 +52,8 @@ def config_of(
     Parameters
     ----------
     inputs, outputs : mapping
-        By name, Triton's type ("FP32") and the shape of an example.
+        By name, Triton's type ("FP32") and the shape of an example, without the rows where
+        queries are joined.
     """
     said = {"file": params.file, "library": params.library, "nice": params.nice}
     if params.operators is not None:
@@ -55,7 +62,8 @@ def config_of(
         [
             f'name: "{name}"',
             'backend: "python"',
-            "max_batch_size: 0",
+            f"max_batch_size: {params.max_batch}",
+            *_batcher(params),
             *(_tensor("input", name, *typed) for name, typed in inputs.items()),
             *(_tensor("output", name, *_of_any_size(*typed)) for name, typed in outputs.items()),
             f"instance_group [{{ kind: KIND_CPU count: {params.instances} }}]",
@@ -66,6 +74,12 @@ def config_of(
             "",
         ]
     )
+
+
+def _batcher(params: TritonModelParams) -> list[str]:
+    if not params.max_batch:
+        return []
+    return [f"dynamic_batching {{ max_queue_delay_microseconds: {params.delay_us} }}"]
 
 
 def _of_any_size(kind: str, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...]]:
