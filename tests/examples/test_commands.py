@@ -21,7 +21,16 @@ from tests.examples.test_examples import SAYS
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHELLS = ("sh", "bash", "console")
-TOOLS = (".venv/bin/pytest", "pip", "gcc", "docker", "curl", "kubectl", "prometheus", "tritonserver")
+TOOLS = (
+    ".venv/bin/pytest",
+    "pip",
+    "gcc",
+    "docker",
+    "curl",
+    "kubectl",
+    "prometheus",
+    "tritonserver",
+)
 """Of others: what they are asked is theirs."""
 
 _BLOCK = re.compile(r"(?ms)^```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^```")
