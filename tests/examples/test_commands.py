@@ -26,6 +26,7 @@ TOOLS = (
     "pip",
     "gcc",
     "docker",
+    "helm",
     "curl",
     "kubectl",
     "prometheus",
