@@ -233,7 +233,7 @@ def _expanded(client, count: int) -> np.ndarray:
     ("options", "said"),
     [
         (["--isolate", "both"], "--isolate both: expected GROUP=MODEL,MODEL"),
-        (["--isolate", "both=no"], "there is no model 'no', only negated, rooted, whole"),
+        (["--isolate", "both=no"], "there is no model 'no', only negated, rooted, sums, whole"),
         (["--isolate", "a=whole", "--isolate", "b=whole"], "'whole' is in a group already"),
         (["--isolate", "--policy", "edf"], "--isolate keeps models apart"),
     ],

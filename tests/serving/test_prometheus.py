@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import re
 import shutil
@@ -182,10 +183,18 @@ def scraper(server: surplus.Server, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def _ask_until(server: surplus.Server, stop: threading.Event) -> None:
+    """Ask for answers in time and late ones, and as if some had been kept."""
+    assert server._server is not None
+    (served,) = server._server.plane.models
     inputs = [tensor(name, array, "FP32") for name, array in INPUTS.items()]
     with triton.InferenceServerClient(server.address) as client:
-        while not stop.is_set():
+        for number in itertools.count():
+            if stop.is_set():
+                return
             client.infer("numerals", inputs)
+            if number % 3 == 0:
+                served.statistics.cache_hit.add(1000)
+                served.statistics.cache_miss.add(2000)
             try:
                 client.infer("numerals", inputs, timeout=1)
             except triton.InferenceServerException:
