@@ -47,7 +47,10 @@ def measured(
             for how, ask in zip(HOWS, (client.whole, client.in_turn), strict=True):
                 took[name, how].append(statistics.median(times_ns(ask, file, turn_s)))
         for name in names:
-            per_s[name].append(servers[name].turn(load, turn_s).per_s)
+            turn = servers[name].turn(load, turn_s)
+            per_s[name].append(turn.per_s)
+            if turn.errors:
+                print(f"{name}, {CLIENTS} clients: {turn.errors} {turn.said}", file=sys.stderr)
     for client in clients.values():
         client.close()
     return [row(name, how, took, per_s) for name in servers for how in HOWS]
@@ -70,7 +73,7 @@ def row(
     }
     if how == HOWS[0]:
         found[f"queries/s, {CLIENTS} clients"] = statistics.median(per_s[name])
-        if TRITON in per_s:
+        if all(per_s.get(TRITON, [0.0])):
             found["of Triton's"] = _ratio(per_s[name], per_s[TRITON])
     return found
 
