@@ -44,6 +44,7 @@ TABLES = (
     "isolation",
     "ensemble",
     "observability",
+    "reload",
     "dstack_golden",
     "dstack_gains",
     "dstack_steps",

@@ -48,7 +48,7 @@ def measured(
                 took[name, how].append(statistics.median(times_ns(ask, file, turn_s)))
         for name in names:
             turn = servers[name].turn(load, turn_s)
-            # Triton's outputs come in the order in which they are made: other bytes, same answer.
+            # Triton's answers to queries that overlap are other bytes around the same tensors.
             per_s[name].append(turn.per_s + turn.errors.get("DIFFERENT_ANSWER", 0) / turn_s)
             if turn.errors:
                 print(f"{name}, {CLIENTS} clients: {turn.errors} {turn.said}", file=sys.stderr)
