@@ -19,7 +19,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,13 +26,15 @@ from typing import Any
 import numpy as np
 import onnx
 import tritonclient.grpc as triton
-from tritonclient.utils import InferenceServerException, np_to_triton_dtype
+from tritonclient.utils import np_to_triton_dtype
 
 from bench.infrastructure import result_file
 from bench.infrastructure.built_models import FOLDER
 from bench.infrastructure.ports import free_port
 from bench.neighbours.triton.environment import TritonEnvironment, missing, server_options
 from bench.neighbours.triton.model_files import TritonModelParams, write_model
+from bench.serving.payloads import Payload
+from bench.serving.server_process import ServerProcess
 from surplus import models
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -45,7 +46,6 @@ TRITON = "Triton"
 MOST_ROWS = 16
 CONFIG = f"max_batch_size: {MOST_ROWS}\n"
 DYNAMIC = "dynamic_batching {{ max_queue_delay_microseconds: {} }}\n"
-STARTS_S = 300
 _RTOL, _ATOL = 1e-3, 1e-4
 """Between a row in a batch and the row alone, as ``--any-bits`` allows it."""
 
@@ -109,32 +109,23 @@ def tritons(folder: Path, name: str, delay_us: int, port: int) -> Start:
     return [there.server, *options], there.variables()
 
 
-class Served:
+class Served(ServerProcess):
     """A model behind a server, which batches its queries in one way."""
 
     def __init__(self, folder: Path, name: str, way: str, delay_us: int) -> None:
-        self.name, self.port = name, free_port()
+        self.name, port = name, free_port()
         if way == TRITON:
-            command, environment = tritons(folder, name, delay_us, self.port)
+            command, environment = tritons(folder, name, delay_us, port)
         else:
-            command, environment = ours(folder, name, way, delay_us, self.port)
-        log = folder.with_suffix(".log").open("w")
-        self._process = subprocess.Popen(
-            list(map(str, command)), stdout=log, stderr=log, env=dict(environment)
-        )
-        with triton.InferenceServerClient(f"127.0.0.1:{self.port}") as client:
-            deadline = time.monotonic() + STARTS_S
-            while not self._is_ready(client):
-                if time.monotonic() > deadline or self._process.poll() is not None:
-                    self.end()
-                    raise RuntimeError(f"{way} does not start: see {log.name}")
-                time.sleep(0.2)
+            command, environment = ours(folder, name, way, delay_us, port)
+        file, rows = built_open(name)
+        payloads = {name: Payload(name, file, dict(np.load(rows)))}
+        super().__init__(command, {"grpc": port}, payloads, folder / "log", environment)
 
-    def _is_ready(self, client: triton.InferenceServerClient) -> bool:
-        try:
-            return bool(client.is_model_ready(self.name))
-        except InferenceServerException:
-            return False
+    @property
+    def url(self) -> str:
+        """Of gRPC."""
+        return f"127.0.0.1:{self.port('grpc')}"
 
     def answers(self, rows: Mapping[str, Any]) -> list[Any]:
         """Of 32 queries that overlap."""
@@ -143,7 +134,7 @@ class Served:
         for key, value in rows.items():
             inputs.append(triton.InferInput(key, value.shape, np_to_triton_dtype(value.dtype)))
             inputs[-1].set_data_from_numpy(value)
-        with triton.InferenceServerClient(f"127.0.0.1:{self.port}") as client:
+        with triton.InferenceServerClient(self.url) as client:
             output = client.get_model_metadata(self.name).outputs[0].name
             for _ in range(32):
                 client.async_infer(
@@ -157,7 +148,7 @@ class Served:
     def capacity(self, target_ms: float, resolution: float, window: str) -> float:
         """The highest rate, a second, of which 99 % are answered within the target."""
         command = [Path(sys.executable).with_name("loadgen"), "capacity", "--model", self.name]
-        command += ["--url", f"127.0.0.1:{self.port}", "--inputs", built_open(self.name)[1]]
+        command += ["--url", self.url, "--inputs", built_open(self.name)[1]]
         command += ["--slo", f"{target_ms}ms", "--resolution", resolution, "--window", window]
         done = subprocess.run(
             [*map(str, command), "--json", "-"], capture_output=True, text=True, check=False
@@ -165,11 +156,6 @@ class Served:
         if done.returncode:
             raise RuntimeError(done.stderr.strip())
         return float(json.loads(done.stdout)["capacity_per_s"])
-
-    def end(self) -> None:
-        """It finishes what it does."""
-        self._process.terminate()
-        self._process.wait()
 
 
 def row(name: str, args: argparse.Namespace) -> dict[str, Any]:
@@ -182,7 +168,7 @@ def row(name: str, args: argparse.Namespace) -> dict[str, Any]:
         for place in range(len(ways)):
             way = ways[(place + turn) % len(ways)]
             with tempfile.TemporaryDirectory() as folder:
-                served = Served(Path(folder) / "served", name, way, args.delay_us)
+                served = Served(Path(folder), name, way, args.delay_us)
                 try:
                     answers = served.answers(rows)
                     alone = answers[0] if alone is None else alone

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from surplus.engine.cli import options
 from surplus.engine.cli.parser import add_verb
 
 _SUMMARY = "ask a server whether it is ready; status 0 if it is, 1 if not"
@@ -18,14 +19,8 @@ engine health localhost:8001 --tls-ca ca.pem
 def add_parser(verbs: Any) -> None:
     """Register the verb."""
     parser = add_verb(verbs, "health", _SUMMARY, _EXAMPLE, run)
+    options.add_url(parser)
     add = parser.add_argument
-    add(
-        "url",
-        nargs="?",
-        default="127.0.0.1:8001",
-        metavar="URL",
-        help="HOST:PORT of gRPC, or http://HOST:PORT (default %(default)s)",
-    )
     add("--live", action="store_true", help="whether it answers at all, ready or not")
     add(
         "--timeout",

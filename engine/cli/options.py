@@ -30,6 +30,17 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_url(parser: argparse.ArgumentParser) -> None:
+    """URL of a server that is asked."""
+    parser.add_argument(
+        "url",
+        nargs="?",
+        default="127.0.0.1:8001",
+        metavar="URL",
+        help="HOST:PORT of gRPC, or http://HOST:PORT (default %(default)s)",
+    )
+
+
 def add_inputs(parser: argparse.ArgumentParser) -> None:
     """--inputs and --dim."""
     parser.add_argument(

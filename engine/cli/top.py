@@ -22,14 +22,8 @@ engine top 127.0.0.1:8001 --late detector --trace late.json
 def add_parser(verbs: Any) -> None:
     """Register the verb."""
     parser = add_verb(verbs, "top", _SUMMARY, _EXAMPLE, run)
+    options.add_url(parser)
     add = parser.add_argument
-    add(
-        "url",
-        nargs="?",
-        default="127.0.0.1:8001",
-        metavar="URL",
-        help="HOST:PORT of gRPC, or http://HOST:PORT (default %(default)s)",
-    )
     add("--once", action="store_true", help="print one look, and end")
     add(
         "--every",

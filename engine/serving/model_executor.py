@@ -12,6 +12,7 @@ from surplus.engine.errors import ModelError
 from surplus.engine.repository.model_config import ModelConfig, unwritten
 from surplus.engine.runtime.inputs import Array, IoSpec
 from surplus.engine.runtime.queryable import Queryable
+from surplus.engine.runtime.queryable_of import QueryableOf
 from surplus.engine.serving.configured_tensors import ConfiguredTensors
 from surplus.engine.serving.datatypes import datatype_of
 from surplus.engine.serving.servable import TensorSpec
@@ -31,7 +32,7 @@ def priority_of(level: int) -> int | None:
     return None if level == 0 else USUAL_LEVEL - min(level, LEVELS)
 
 
-class ModelExecutor:
+class ModelExecutor(QueryableOf):
     """An ``surplus.engine.serving.servable.Servable``: the same whether or not a policy runs it.
 
     Parameters
@@ -52,38 +53,13 @@ class ModelExecutor:
     """
 
     def __init__(self, model: Queryable, config: ModelConfig | None = None) -> None:
+        super().__init__(model)
         inputs = tuple(tensor_spec(spec) for spec in model.inputs)
         outputs = tuple(tensor_spec(spec) for spec in model.outputs)
         self.config = (config or unwritten("")).completed(inputs, outputs)
         self._tensors = ConfiguredTensors(self.config, inputs, outputs)
         self.inputs = self._tensors.inputs
         self.outputs = self._tensors.outputs
-        self._model = model
-
-    @property
-    def queued_ns(self) -> int:
-        """What queries answered so far waited before their first segment began."""
-        return self._model.queued_ns
-
-    @property
-    def joined(self) -> int:
-        """Queries that no call of the model was made for: another's answered them, too."""
-        return self._model.joined
-
-    @property
-    def batches(self) -> Mapping[int, tuple[int, int]]:
-        """By how many queries a call answered, of two and more: such calls, and their time, ns."""
-        return self._model.batches
-
-    @property
-    def warning(self) -> str:
-        """Which lost devices queries go on without, and why; which segments hold lanes."""
-        return self._model.warning
-
-    @property
-    def held(self) -> str:
-        """Which of its segments hold lanes."""
-        return self._model.held
 
     @property
     def facts(self) -> Mapping[str, str]:
@@ -91,11 +67,6 @@ class ModelExecutor:
         steps = len(self.config.message.ensemble_scheduling.step)
         merged = {"ensemble": f"one plan of {steps} steps"} if steps else {}
         return {**self._model.facts, **merged}
-
-    @property
-    def failure(self) -> str:
-        """For which lost devices every query fails, and why."""
-        return self._model.failure
 
     @property
     def route(self) -> Route | None:

@@ -8,6 +8,7 @@ from surplus.engine.errors import InputError
 from surplus.engine.repository.model_config import ModelConfig
 from surplus.engine.runtime.inputs import Array
 from surplus.engine.runtime.queryable import Queryable
+from surplus.engine.runtime.queryable_of import QueryableOf
 from surplus.engine.serving.model_executor import tensor_spec
 from surplus.engine.serving.sequences.control_inputs import ControlInputs
 from surplus.engine.serving.sequences.open_sequences import OpenSequences
@@ -34,16 +35,18 @@ def sequenced(model: Queryable, config: ModelConfig | None) -> Queryable:
     return SequencedModel(model, config)
 
 
-class SequencedModel:
+class SequencedModel(QueryableOf):
     """A ``Queryable`` without the inputs and outputs that are no client's.
 
     Queries of a sequence run one after another, in the order of their coming; those of different
-    ones beside each other, and in one call where the model's queries are stacked.
+    ones beside each other, and in one call where the model's queries are stacked. What they wait
+    for others of their sequence does not count as queued.
     """
 
     route = None
 
     def __init__(self, model: Queryable, config: ModelConfig) -> None:
+        super().__init__(model)
         message = config.message.sequence_batching
         inputs = {spec.name: tensor_spec(spec) for spec in model.inputs}
         outputs = {spec.name: tensor_spec(spec) for spec in model.outputs}
@@ -58,47 +61,16 @@ class SequencedModel:
         kept = set(self._states.outputs) - shown
         self.inputs = tuple(spec for spec in model.inputs if spec.name not in given)
         self.outputs = tuple(spec for spec in model.outputs if spec.name not in kept)
-        self._model = model
         self._is_batched = config.message.max_batch_size > 0
         idle_us = message.max_sequence_idle_microseconds or _IDLE_US
         most = message.oldest.max_candidate_sequences or MOST
         self._open = OpenSequences(idle_us / 1e6, most, self._states.initial)
 
     @property
-    def queued_ns(self) -> int:
-        """As of the model: without what queries wait for others of their sequence."""
-        return self._model.queued_ns
-
-    @property
-    def joined(self) -> int:
-        """As of the model."""
-        return self._model.joined
-
-    @property
-    def batches(self) -> Mapping[int, tuple[int, int]]:
-        """As of the model."""
-        return self._model.batches
-
-    @property
-    def warning(self) -> str:
-        """As of the model."""
-        return self._model.warning
-
-    @property
-    def held(self) -> str:
-        """As of the model."""
-        return self._model.held
-
-    @property
     def facts(self) -> Mapping[str, str]:
         """As of the model, and what it remembers."""
         states = ", ".join(self._states.outputs) or "nothing"
         return {**self._model.facts, "sequences": f"keep {states}"}
-
-    @property
-    def failure(self) -> str:
-        """As of the model."""
-        return self._model.failure
 
     @property
     def open(self) -> int:
