@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from bench.loadgen_agreement import __main__ as agreement
-from bench.loadgen_agreement import perf_analyzer
-from bench.loadgen_agreement.ours import gaps_cv
+from bench.loadgen_agreement import known_server, perf_analyzer
+from bench.loadgen_agreement.ours import Ours, gaps_cv
 from bench.loadgen_agreement.perf_analyzer import (
     pass_rates,
     perf_analyzer_missing,
@@ -73,3 +73,30 @@ def test_a_program_that_does_not_start_says_what_it_may_lack(tmp_path: Path) -> 
 def test_shapes_of_a_payload_are_told() -> None:
     words = perf_analyzer.asking(8001, "grpc", agreement.all_payloads()["floats_16"], 2)
     assert words[-2:] == ["--shape=x:1,16", "--concurrency-range=2"]
+
+
+def test_a_known_server_takes_the_times_that_it_says(tmp_path: Path) -> None:
+    times_ns = known_server.service_times_ns()
+    server = known_server.start_known(tmp_path)
+    try:
+        ours = Ours(server.port("grpc"), agreement.all_payloads()["floats_16"])
+        found_ns = ours.closed_latencies_ns(16, 2 * known_server.COUNT)
+    finally:
+        server.end()
+    # No query is faster than the shortest, nor most of them than what they should take.
+    assert found_ns.min() >= times_ns.min()
+    assert np.median(found_ns) >= np.median(times_ns)
+    assert np.percentile(times_ns, 99) > 2 * np.median(times_ns)
+
+
+def test_the_known_capacity_is_that_of_a_queue_followed_query_by_query() -> None:
+    target_ns = 20_000_000
+    rate_per_s = known_server.known_capacity_per_s(target_ns)
+    gaps_ns = np.random.default_rng(5).exponential(1e9 / rate_per_s, 200_000)
+    took_ns = np.resize(known_server.service_times_ns(known_server.MEDIAN_IN_TURN_NS), 200_000)
+    free_ns = arrives_ns = late = 0.0
+    for gap_ns, own_ns in zip(gaps_ns, took_ns, strict=True):
+        arrives_ns += gap_ns
+        free_ns = max(free_ns, arrives_ns) + own_ns
+        late += free_ns - arrives_ns > target_ns
+    assert late / len(took_ns) == pytest.approx(0.01, abs=0.003)
