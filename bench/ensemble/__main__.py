@@ -1,7 +1,8 @@
 """An ensemble of five steps, against the same called one after another, and Triton's ensemble.
 
 Each server is asked in turns by one client that waits for each answer, as an ensemble and step by
-step, and then by several at a time.
+step, and then by several at a time; with a large photograph, of which decoding takes half of the
+time, and with a small one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,62 +23,71 @@ import numpy as np
 from bench.ensemble.asking import PipelineClient, times_ns
 from bench.ensemble.repositories import ENSEMBLE
 from bench.ensemble.servers import SERVERS, TRITON
-from bench.ensemble.steps import INPUT, all_steps, photograph
+from bench.ensemble.steps import INPUT, PHOTOGRAPHS, all_steps, photograph
 from bench.infrastructure import result_file
 from bench.serving.loads import Asking
 from bench.serving.payloads import Payload
 from bench.serving.server_process import ServerProcess
 
-ROUNDS, TURN_S, CLIENTS = 7, 4.0, 4
+ROUNDS, TURN_S, CLIENTS = 5, 4.0, 4
 HOWS = ("ensemble", "steps in turn")
 
 
 def measured(
-    servers: Mapping[str, ServerProcess], file: np.ndarray[Any, Any], rounds: int, turn_s: float
+    servers: Mapping[str, ServerProcess], size: str, rounds: int, turn_s: float
 ) -> list[dict[str, Any]]:
-    """A row for each server and way to ask it."""
-    steps, load = all_steps(), Asking(ENSEMBLE, "grpc", CLIENTS)
+    """A row for each server and way to ask it with a photograph of that size."""
+    steps, load, file = all_steps(), Asking(size, "grpc", CLIENTS), photograph(size)
     clients = {name: PipelineClient(one.port("grpc"), steps) for name, one in servers.items()}
     require_equal({name: client.whole(file) for name, client in clients.items()})
-    took: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-    per_s: defaultdict[str, list[float]] = defaultdict(list)
+    found = Found()
     for number in range(rounds):
         names = list(servers) if number % 2 else list(servers)[::-1]
         for name in names:
             client = clients[name]
             for how, ask in zip(HOWS, (client.whole, client.in_turn), strict=True):
-                took[name, how].append(statistics.median(times_ns(ask, file, turn_s)))
+                found.took_ns[name, how].append(statistics.median(times_ns(ask, file, turn_s)))
         for name in names:
             turn = servers[name].turn(load, turn_s)
             # Triton's answers to queries that overlap are other bytes around the same tensors.
-            per_s[name].append(turn.per_s + turn.errors.get("DIFFERENT_ANSWER", 0) / turn_s)
+            per_s = turn.per_s + turn.errors.get("DIFFERENT_ANSWER", 0) / turn_s
+            found.per_s[name].append(per_s)
+            found.cpu_ns[name].append(turn.cpu_ns)
             if turn.errors:
                 print(f"{name}, {CLIENTS} clients: {turn.errors} {turn.said}", file=sys.stderr)
     for client in clients.values():
         client.close()
-    return [row(name, how, took, per_s) for name in servers for how in HOWS]
+    return [{"photograph": size} | row(name, how, found) for name in servers for how in HOWS]
 
 
-def row(
-    name: str,
-    how: str,
-    took: Mapping[tuple[str, str], list[float]],
-    per_s: Mapping[str, list[float]],
-) -> dict[str, Any]:
+@dataclass
+class Found:
+    """Of each round: one query's time by server and way, and what several clients got and cost."""
+
+    took_ns: defaultdict[tuple[str, str], list[float]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    per_s: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    cpu_ns: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+
+def row(name: str, how: str, found: Found) -> dict[str, Any]:
     """Medians over the rounds, of times and of ratios within a round."""
-    found: dict[str, Any] = {
+    own: dict[str, Any] = {
         "server": name,
         "asked": how,
-        "one query ms": statistics.median(took[name, how]) / 1e6,
-        "of the steps in turn": _ratio(took[name, how], took[name, HOWS[1]]),
+        "one query ms": statistics.median(found.took_ns[name, how]) / 1e6,
+        "of the steps in turn": _ratio(found.took_ns[name, how], found.took_ns[name, HOWS[1]]),
         f"queries/s, {CLIENTS} clients": "",
         "of Triton's": "",
+        "CPU ms a query": "",
     }
     if how == HOWS[0]:
-        found[f"queries/s, {CLIENTS} clients"] = statistics.median(per_s[name])
-        if all(per_s.get(TRITON, [0.0])):
-            found["of Triton's"] = _ratio(per_s[name], per_s[TRITON])
-    return found
+        own[f"queries/s, {CLIENTS} clients"] = statistics.median(found.per_s[name])
+        own["CPU ms a query"] = statistics.median(found.cpu_ns[name]) / 1e6
+        if all(found.per_s.get(TRITON, [0.0])):
+            own["of Triton's"] = _ratio(found.per_s[name], found.per_s[TRITON])
+    return own
 
 
 def require_equal(answers: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]) -> None:
@@ -106,12 +117,14 @@ def main() -> None:
     args = parser.parse_args()
     words = [word for word in args.servers.split(",") if word]
     names = [name for name in SERVERS if not words or any(word in name for word in words)]
-    file, missing = photograph(), dict[str, str]()
+    missing = dict[str, str]()
     with tempfile.TemporaryDirectory(prefix="surplus-bench-") as folder, ExitStack() as stack:
-        servers = started(names, Path(folder), file, stack, missing)
+        servers = started(names, Path(folder), stack, missing)
         if not servers:
             sys.exit("no server is left")
-        rows = measured(servers, file, args.rounds, args.turn_s)
+        rows = []
+        for size in PHOTOGRAPHS:
+            rows += measured(servers, size, args.rounds, args.turn_s)
     result_file.show("Ensemble", rows)
     if not words:
         config = {"rounds": args.rounds, "turn s": args.turn_s, "left out": missing}
@@ -121,13 +134,14 @@ def main() -> None:
 def started(
     names: Sequence[str],
     folder: Path,
-    file: np.ndarray[Any, Any],
     stack: ExitStack,
     missing: dict[str, str],
 ) -> dict[str, ServerProcess]:
     """Those that start; the others join those that are missing, with what they said."""
     steps, servers = all_steps(), dict[str, ServerProcess]()
-    payloads = {ENSEMBLE: Payload(ENSEMBLE, steps[0].file, {INPUT: file})}
+    payloads = {
+        size: Payload(ENSEMBLE, steps[0].file, {INPUT: photograph(size)}) for size in PHOTOGRAPHS
+    }
     for name in names:
         try:
             servers[name] = SERVERS[name](folder, payloads, steps)

@@ -19,9 +19,10 @@ Start = Callable[[Path, Payloads, Sequence[PipelineStep]], ServerProcess]
 
 
 def start_ours(folder: Path, payloads: Payloads, steps: Sequence[PipelineStep]) -> ServerProcess:
-    """``engine serve`` as it is."""
+    """``engine serve`` as it is; the first payload is what it warms up with."""
     own = folder / "surplus"
-    write_ours(own / "repository", steps, payloads[ENSEMBLE].inputs[INPUT].tobytes())
+    first = next(iter(payloads.values()))
+    write_ours(own / "repository", steps, first.inputs[INPUT].tobytes())
     ports = {"grpc": free_port()}
     engine = Path(sys.executable).with_name("engine")
     words = (own / "repository", "--cache", FOLDER / "cache", "--port", str(ports["grpc"]))

@@ -1,6 +1,6 @@
 """The steps: decode, resize, detect, crop, classify; two are networks, the others what they need.
 
-A photograph of 1920 x 1080 comes as JPEG. A light detector sees all of it, small, and the
+A photograph comes as JPEG. A light detector sees all of it, small, and the
 classifier the box that the detector is surest of; its middle, where nothing is found, as the
 weights are random.
 """
@@ -18,7 +18,9 @@ import onnx
 
 from bench.infrastructure.built_models import FOLDER, built
 
-WIDTH, HEIGHT = 1920, 1080
+PHOTOGRAPHS = {"1920 x 1080": (1920, 1080), "640 x 480": (640, 480)}
+"""Width and height: as a camera makes them, and as they often come to a server."""
+
 _CELL = 40
 """Pixels between two colours, which gives a file of a photograph's size."""
 
@@ -125,15 +127,17 @@ def all_steps() -> list[PipelineStep]:
 INPUT, OUTPUTS = "FILE", ("BOXES", "SCORES", "CLASSES")
 
 
-def photograph() -> np.ndarray[Any, Any]:
-    """A JPEG of soft colours and noise."""
+def photograph(size: str) -> np.ndarray[Any, Any]:
+    """A JPEG of soft colours and noise, of one of PHOTOGRAPHS."""
     from PIL import Image
 
+    width, height = PHOTOGRAPHS[size]
+
     random = np.random.default_rng(1)
-    coarse = random.integers(0, 255, (HEIGHT // _CELL, WIDTH // _CELL, 3), np.uint8)
-    image = Image.fromarray(coarse).resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC)
+    coarse = random.integers(0, 255, (height // _CELL, width // _CELL, 3), np.uint8)
+    image = Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC)
     noisy = np.asarray(image).astype(np.int16) + random.integers(
-        -8, 9, (HEIGHT, WIDTH, 3), np.int16
+        -8, 9, (height, width, 3), np.int16
     )
     file = io.BytesIO()
     Image.fromarray(noisy.clip(0, 255).astype(np.uint8)).save(file, "JPEG", quality=85)

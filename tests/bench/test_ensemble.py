@@ -8,10 +8,10 @@ import numpy as np
 import onnx
 import pytest
 
-from bench.ensemble.__main__ import CLIENTS, HOWS, require_equal, row
+from bench.ensemble.__main__ import CLIENTS, HOWS, Found, require_equal, row
 from bench.ensemble.repositories import ENSEMBLE, write_ours, write_tritons
 from bench.ensemble.servers import TRITON
-from bench.ensemble.steps import OUTPUTS, PipelineStep, photograph
+from bench.ensemble.steps import OUTPUTS, PHOTOGRAPHS, PipelineStep, photograph
 from surplus.engine.ensembles.in_repository import find_ensemble
 from surplus.engine.repository.layout import read_entries
 from surplus.engine.serving.warm_up import real_inputs
@@ -44,14 +44,15 @@ def test_the_repository_is_one_that_is_served(tmp_path: Path) -> None:
 
 
 def test_ratios_are_of_the_same_round() -> None:
-    took = {
-        ("ours", HOWS[0]): [2e6, 40e6, 6e6],
-        ("ours", HOWS[1]): [4e6, 80e6, 6e6],
-    }
-    found = row("ours", HOWS[0], took, {"ours": [9.0, 8.0], TRITON: [3.0, 4.0]})
+    measured = Found()
+    measured.took_ns["ours", HOWS[0]] = [2e6, 40e6, 6e6]
+    measured.took_ns["ours", HOWS[1]] = [4e6, 80e6, 6e6]
+    measured.cpu_ns["ours"] = [3e6]
+    measured.per_s.update({"ours": [9.0, 8.0], TRITON: [3.0, 4.0]})
+    found = row("ours", HOWS[0], measured)
     assert (found["one query ms"], found["of the steps in turn"]) == (6, 0.5)
     assert (found[f"queries/s, {CLIENTS} clients"], found["of Triton's"]) == (8.5, 2.5)
-    assert row("ours", HOWS[1], took, {})["of the steps in turn"] == 1
+    assert row("ours", HOWS[1], measured)["of the steps in turn"] == 1
 
 
 def test_answers_that_differ_are_no_comparison() -> None:
@@ -61,5 +62,7 @@ def test_answers_that_differ_are_no_comparison() -> None:
         require_equal({"a": one, "b": other})
 
 
-def test_the_photograph_is_a_jpeg() -> None:
-    assert photograph()[:2].tobytes() == b"\xff\xd8"
+def test_photographs_are_jpeg_files_of_their_sizes() -> None:
+    large, small = map(photograph, PHOTOGRAPHS)
+    assert large[:2].tobytes() == small[:2].tobytes() == b"\xff\xd8"
+    assert len(large) > 4 * len(small)
