@@ -75,6 +75,8 @@ class NativeParams:
     connections: int = 0
     threads: int = 1
     compares: bool = False
+    keeps: bool = False
+    """The first answer to each request, for who feeds it."""
 
 
 class NativeLoad:
@@ -115,7 +117,7 @@ class NativeLoad:
         self._offsets_ns = _planned(offsets_ns, loop.load) if is_open else np.zeros(0, np.int64)
         self._turns = self._own_turns(turns, len(target.requests))
         self._loads = [
-            _made(target, connections, params.compares, own)
+            _made(target, connections, params, own)
             for connections, own in zip(
                 _shares(self._connections, self._threads), self._turns, strict=True
             )
@@ -201,7 +203,7 @@ def _shares_of(load: Load) -> tuple[float, float]:
 
 
 def _made(
-    target: NativeTarget, connections: int, compares: bool, turns: NDArray[np.uint32]
+    target: NativeTarget, connections: int, params: NativeParams, turns: NDArray[np.uint32]
 ) -> Load:
     from surplus.loadgen._native import Load
 
@@ -216,7 +218,8 @@ def _made(
             connections=connections,
             connect_ns=CONNECT_NS,
             patience_ns=PATIENCE_NS,
-            is_compared=compares,
+            is_compared=params.compares,
+            is_kept=params.keeps,
         )
     except RuntimeError as error:
         raise TargetError(f"cannot reach a server at {target.address}: {error}") from error

@@ -68,6 +68,11 @@ class Load final : private Sink {
   [[nodiscard]] std::vector<Mailbox::Ended> take() { return mailbox_.take(); }
   /// Nothing more will be asked.
   void finish();
+  /// The bytes of the first answer to that request, if answers are kept: over gRPC a message with
+  /// its prefix, else a body. Of a fed run, from who took a query of it with success.
+  [[nodiscard]] const Compared::First& first_answer(std::uint32_t request) const {
+    return params_.prepared.first.at(request);
+  }
 
   /// Ends the run; what is in flight stays unfinished.
   void stop() noexcept { poller_.ring(); }

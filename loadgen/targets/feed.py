@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Protocol
 
+from surplus.loadgen.clients.tensors import Answer
 from surplus.loadgen.errors import ClientError
 from surplus.loadgen.native_load import NativeLoad
 
@@ -19,7 +20,7 @@ Ended = tuple[int, bool]
 class Feeding(Protocol):
     """Sends queries at once, each when it is asked for; a context manager.
 
-    ``ask`` and ``take`` are for one thread each.
+    ``ask`` is for one thread, ``take`` and ``answer`` are for another.
     """
 
     requests: int
@@ -42,17 +43,36 @@ class Feeding(Protocol):
         """Wait for queries to end; empty once the run is over."""
         ...
 
+    def answer(self, request: int) -> Answer:
+        """The first one to that request, of which ``take`` has told success, if they are kept.
+
+        Raises
+        ------
+        ClientError
+            If it cannot be read.
+        """
+        ...
+
     def finish(self) -> None:
         """Nothing more will be asked."""
         ...
 
 
 class NativeFeed:
-    """By the native client, in a thread of its own."""
+    """By the native client, in a thread of its own.
 
-    def __init__(self, load: NativeLoad, requests: int) -> None:
+    Parameters
+    ----------
+    load : NativeLoad
+    requests : int
+        How many it has.
+    read : callable
+        Makes arrays of an answer's bytes.
+    """
+
+    def __init__(self, load: NativeLoad, requests: int, read: Callable[[bytes], Answer]) -> None:
         self.requests = requests
-        self._load = load
+        self._load, self._read = load, read
         self._pool = ThreadPoolExecutor(1, "loadgen-fed")
 
     def __enter__(self) -> NativeFeed:
@@ -78,6 +98,12 @@ class NativeFeed:
         """Wait, without the interpreter's lock."""
         return self._load.native.take()
 
+    def answer(self, request: int) -> Answer:
+        """Read what the client kept."""
+        data = self._load.native.first_answer(request)
+        assert data is not None, "asked for before it was there, or not kept"
+        return self._read(data)
+
     def finish(self) -> None:
         """The client ends with the last answer."""
         self._load.native.finish()
@@ -86,9 +112,12 @@ class NativeFeed:
 class ThreadedFeed:
     """By a pool of threads that call a function of the request's number."""
 
-    def __init__(self, call: Callable[[int], object], requests: int, threads: int) -> None:
+    def __init__(
+        self, call: Callable[[int], Answer], requests: int, threads: int, keeps: bool = False
+    ) -> None:
         self.requests = requests
         self._call = call
+        self._kept: dict[int, Answer] | None = {} if keeps else None
         self._pool = ThreadPoolExecutor(threads, "loadgen-fed")
         self._ended: queue.SimpleQueue[Ended | None] = queue.SimpleQueue()
         self._asked = 0
@@ -115,6 +144,11 @@ class ThreadedFeed:
         ended = self._ended.get()
         return () if ended is None else (ended,)
 
+    def answer(self, request: int) -> Answer:
+        """What was kept."""
+        assert self._kept is not None, "not kept"
+        return self._kept[request]
+
     def finish(self) -> None:
         """The end comes behind the last answer."""
         self._pool.shutdown()
@@ -122,7 +156,9 @@ class ThreadedFeed:
 
     def _answer(self, query: int, request: int) -> None:
         try:
-            self._call(request)
+            answer = self._call(request)
+            if self._kept is not None:
+                self._kept.setdefault(request, answer)
         except ClientError:
             self._ended.put((query, False))
         else:

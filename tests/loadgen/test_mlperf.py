@@ -17,7 +17,8 @@ from surplus.loadgen.mlperf import library
 from surplus.loadgen.mlperf.asking import Asking
 from surplus.loadgen.mlperf.library import mlperf_missing
 from surplus.loadgen.mlperf.params import MlperfParams
-from surplus.loadgen.mlperf.result import mlperf_rows, read_mlperf_log
+from surplus.loadgen.mlperf.result import read_mlperf_log
+from surplus.loadgen.mlperf.table import mlperf_rows
 from surplus.loadgen.native import http2_missing
 
 _MISSING = mlperf_missing() or http2_missing()
@@ -51,7 +52,7 @@ def test_samples_wait_here_until_there_is_room_for_them():
     assert feed.asked == [3, 1]
     asking.answer()
     assert feed.asked == [3, 1, 2, 0]
-    assert told == [[103], [102, 101], [100]]
+    assert told == [[(103, b"")], [(102, b""), (101, b"")], [(100, b"")]]
     assert (asking.count, asking.measured_count, asking.failed) == (4, 4, 1)
 
 

@@ -349,6 +349,7 @@ def test_bad_arguments_are_refused_where_they_enter(echo, wrong, message):
         "connect_ns": _MINUTE_NS,
         "patience_ns": _MINUTE_NS,
         "is_compared": False,
+        "is_kept": False,
     }
     with pytest.raises(ValueError, match=message):
         Load(**right | wrong)
