@@ -106,3 +106,7 @@ class Load:
     @property
     def gave_up(self) -> bool:
         """Whether there was no server any more."""
+
+    @property
+    def loss(self) -> str:
+        """Why there was none; empty where there was."""

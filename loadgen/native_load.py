@@ -77,6 +77,8 @@ class NativeParams:
     compares: bool = False
     keeps: bool = False
     """The first answer to each request, for who feeds it."""
+    patience_ns: int | None = None
+    """Without a server for so long, a run ends; None: the usual."""
 
 
 class NativeLoad:
@@ -113,6 +115,7 @@ class NativeLoad:
         self._connections = params.connections or (_OPEN_CONNECTIONS if is_open else users)
         self._threads = min(params.threads, users, self._connections)
         self._loop = loop
+        self.address = target.address
         self._users = _shares(users, self._threads)
         self._offsets_ns = _planned(offsets_ns, loop.load) if is_open else np.zeros(0, np.int64)
         self._turns = self._own_turns(turns, len(target.requests))
@@ -153,6 +156,10 @@ class NativeLoad:
     def native(self) -> Load:
         """The first of its threads' clients, for who feeds it query by query."""
         return self._loads[0]
+
+    def fed_records(self) -> Records:
+        """What became of the queries of who fed it, once that is over."""
+        return _records(self.native, 0, self._turns[0])
 
     @property
     def generator(self) -> Generator:
@@ -217,7 +224,7 @@ def _made(
             turns=turns.tolist(),
             connections=connections,
             connect_ns=CONNECT_NS,
-            patience_ns=PATIENCE_NS,
+            patience_ns=PATIENCE_NS if params.patience_ns is None else params.patience_ns,
             is_compared=params.compares,
             is_kept=params.keeps,
         )

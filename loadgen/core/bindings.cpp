@@ -87,7 +87,8 @@ void bind_results(nb::class_<Load>& load) {
       .def_prop_ro("wall_ns", [](const Load& l) { return l.effort().wall_ns; })
       .def_prop_ro("slept_ns", [](const Load& l) { return l.effort().slept_ns; })
       .def_prop_ro("cpu_ns", [](const Load& l) { return l.effort().cpu_ns; })
-      .def_prop_ro("gave_up", &Load::gave_up, "Whether there was no server any more.");
+      .def_prop_ro("gave_up", &Load::gave_up, "Whether there was no server any more.")
+      .def_prop_ro("loss", &Load::loss, "Why there was none; empty where there was.");
 }
 
 }  // namespace

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import Protocol
 
 from surplus.loadgen.errors import ClientError
-from surplus.loadgen.targets.feed import Feeding
+from surplus.loadgen.targets.feed import Feeding, Loss
 
 Ended = tuple[int, bytes]
 """A sample's id, and what LoadGen may log of its answer."""
@@ -52,6 +53,7 @@ class Asking:
         self._waiting: deque[tuple[int, int]] = deque()
         self._flying: dict[int, tuple[int, int]] = {}
         self._asked = 0
+        self.lost: Future[Loss] = Future()
         self.count = 0
         self.failed = 0
         self.said = ""
@@ -68,7 +70,7 @@ class Asking:
             self._ask()
 
     def answer(self) -> None:
-        """Tell of what has ended, until the target's run is over."""
+        """Tell of what has ended, until the target's run is over; ``lost`` says if it broke off."""
         while ended := self._feed.take():
             with self._lock:
                 samples = [self._flying.pop(number) for number, _ in ended]
@@ -76,6 +78,8 @@ class Asking:
             self.count += len(ended)
             pairs = zip(samples, ended, strict=True)
             self._tell([(one, self._answer(index, ok)) for (one, index), (_, ok) in pairs])
+        if (loss := self._feed.loss) is not None:
+            self.lost.set_result(loss)
 
     def _answer(self, index: int, is_ok: bool) -> bytes:
         """Nothing of what failed."""

@@ -6,6 +6,7 @@ import threading
 from array import array
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,11 @@ def mlperf_missing() -> str | None:
     except ImportError:
         return "MLPerf's scenarios need LoadGen (pip install 'surplus-engine[mlperf]')"
     return None
+
+
+def loadgen_version() -> str:
+    """Of the package."""
+    return version("mlcommons-loadgen")
 
 
 def tell_loadgen(ended: Sequence[Ended]) -> None:

@@ -12,6 +12,8 @@ from surplus.loadgen.errors import ResultError
 from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.mlperf.agreement import Agreement
 from surplus.loadgen.mlperf.params import MlperfParams
+from surplus.loadgen.stats import summarise
+from surplus.loadgen.targets.feed import Loss
 
 MLPERF_FORMAT = "loadgen-mlperf/1"
 _MARK = ":::MLLOG "
@@ -46,6 +48,9 @@ class MlperfResult:
         Samples without an answer, which LoadGen cannot be told of.
     agreement : Agreement or None
         With expected answers, where there were any.
+    is_complete : bool
+        Whether LoadGen came to its end. Else the figures are of all ``samples`` that were answered
+        until then, by our clock.
     """
 
     version: str
@@ -54,6 +59,7 @@ class MlperfResult:
     figures: Mapping[str, float]
     failed: int
     agreement: Agreement | None = None
+    is_complete: bool = True
 
 
 def read_mlperf_log(folder: Path, failed: int) -> MlperfResult:
@@ -103,6 +109,15 @@ def read_accuracy_logs(folder: Path, samples: int, failed: int, said: str) -> Ml
     return MlperfResult(version, not reasons, tuple(reasons), {"samples": samples}, failed)
 
 
+def incomplete_result(loss: Loss, failed: int, version: str) -> MlperfResult:
+    """Of a run that broke off, as its target was lost."""
+    summary = summarise(loss.records, open_loop=True)
+    latency = {} if summary.latency is None else asdict(summary.latency)
+    figures = {"samples": summary.succeeded, "samples_per_s": summary.throughput_per_s} | latency
+    reasons = (loss.reason, *[f"{failed:,} samples failed"] * bool(failed))
+    return MlperfResult(version, False, reasons, figures, failed, is_complete=False)
+
+
 def with_agreement(result: MlperfResult, agreement: Agreement | None) -> MlperfResult:
     """The result of a run whose answers were compared: answers that differ are not valid."""
     if agreement is None or agreement.is_agreed:
@@ -137,6 +152,7 @@ def mlperf_document(
             "seed": mlperf.seed,
         },
         "is_valid": result.is_valid,
+        "is_complete": result.is_complete,
         "reasons": list(result.reasons),
         "figures": dict(result.figures),
         "failed": result.failed,

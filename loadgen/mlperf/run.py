@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -14,9 +15,14 @@ from surplus.loadgen.hdr import latencies_ns
 from surplus.loadgen.measure_params import MeasureParams
 from surplus.loadgen.mlperf.answers import Answers
 from surplus.loadgen.mlperf.asking import Asking
-from surplus.loadgen.mlperf.library import run_loadgen, tell_loadgen
+from surplus.loadgen.mlperf.library import loadgen_version, run_loadgen, tell_loadgen
 from surplus.loadgen.mlperf.params import MlperfParams
-from surplus.loadgen.mlperf.result import MlperfResult, read_accuracy_logs, read_mlperf_log
+from surplus.loadgen.mlperf.result import (
+    MlperfResult,
+    incomplete_result,
+    read_accuracy_logs,
+    read_mlperf_log,
+)
 from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.progress import LoadWatcher, show_progress
 from surplus.loadgen.targets import target_of
@@ -35,6 +41,9 @@ async def run_mlperf(
     answers: Answers | None = None,
 ) -> MlperfResult:
     """Warm the target up, then run the scenario.
+
+    A result that is not complete leaves LoadGen behind, which waits for answers in a thread that
+    cannot be ended.
 
     Parameters
     ----------
@@ -65,7 +74,12 @@ async def run_mlperf(
         watcher = LoadWatcher(console, mlperf.scenario)
         async with show_progress(load, asking, MonotonicClock(), watcher):
             run = partial(run_loadgen, feed, asking, mlperf, expected_ns, folder)
-            await asyncio.get_running_loop().run_in_executor(None, run)
+            judged = asyncio.get_running_loop().run_in_executor(None, run)
+            either: list[asyncio.Future[Any]] = [judged, asyncio.wrap_future(asking.lost)]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    if asking.lost.done():
+        return incomplete_result(asking.lost.result(), asking.failed, loadgen_version())
+    await judged
     if answers is None:
         return read_mlperf_log(folder, asking.failed)
     return read_accuracy_logs(folder, feed.requests, asking.failed, asking.said)

@@ -13,7 +13,8 @@ _MOST_NAMED = 5
 
 def mlperf_rows(result: MlperfResult, mlperf: MlperfParams) -> dict[str, str]:
     """Figures by what they are."""
-    rows = {"result": "VALID" if result.is_valid else "INVALID: " + "; ".join(result.reasons)}
+    verdict = "INVALID" if result.is_complete else "INCOMPLETE"
+    rows = {"result": "VALID" if result.is_valid else f"{verdict}: {'; '.join(result.reasons)}"}
     if mlperf.is_for_accuracy:
         rows["samples"] = f"{result.figures['samples']:,.0f}"
         if result.agreement is not None:
@@ -52,7 +53,11 @@ def _performance_rows(result: MlperfResult, mlperf: MlperfParams) -> dict[str, s
         rows["target"] = f"p{percentile:g} within {mlperf.target_ns / 1e6:,.3f} ms"
     if mlperf.scenario == MULTI_STREAM:
         rows["samples a query"] = f"{mlperf.samples_per_query:,}"
-    rows["queries"] = f"{figures['queries']:,.0f}"
+    # LoadGen alone counts queries, in the end.
+    if result.is_complete:
+        rows["queries"] = f"{figures['queries']:,.0f}"
+    else:
+        rows["samples answered"] = f"{figures['samples']:,.0f}"
     if mlperf.scenario != OFFLINE:
         of_time = {key: value for key, value in figures.items() if key.endswith("_ns")}
         for key, value in of_time.items():

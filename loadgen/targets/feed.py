@@ -7,14 +7,22 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from surplus.loadgen.clients.tensors import Answer
 from surplus.loadgen.errors import ClientError
 from surplus.loadgen.native_load import NativeLoad
+from surplus.loadgen.record import Records
 
 Ended = tuple[int, bool]
 """A query's number, as they were asked for, and whether it succeeded."""
+
+
+class Loss(NamedTuple):
+    """Why a run was over before its time, and what was measured until then."""
+
+    reason: str
+    records: Records
 
 
 class Feeding(Protocol):
@@ -25,6 +33,11 @@ class Feeding(Protocol):
 
     requests: int
     """How many different queries there are."""
+
+    @property
+    def loss(self) -> Loss | None:
+        """Once ``take`` says that the run is over: whether that is so for want of a server."""
+        ...
 
     def __enter__(self) -> Feeding: ...
 
@@ -98,6 +111,14 @@ class NativeFeed:
         """Wait, without the interpreter's lock."""
         return self._load.native.take()
 
+    @property
+    def loss(self) -> Loss | None:
+        """As the client had it."""
+        if not (said := self._load.native.loss):
+            return None
+        reason = f"the server at {self._load.address} went away: {said}"
+        return Loss(reason, self._load.fed_records())
+
     def answer(self, request: int) -> Answer:
         """Read what the client kept."""
         data = self._load.native.first_answer(request)
@@ -111,6 +132,8 @@ class NativeFeed:
 
 class ThreadedFeed:
     """By a pool of threads that call a function of the request's number."""
+
+    loss = None
 
     def __init__(
         self, call: Callable[[int], Answer], requests: int, threads: int, keeps: bool = False

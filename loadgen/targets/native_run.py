@@ -20,6 +20,9 @@ from surplus.loadgen.transport import TransportParams
 
 _FED_CONNECTIONS = 16
 
+FED_PATIENCE_NS = 1_000_000_000
+"""Queries that are lost make a fed run worthless, so that it need not wait for long."""
+
 
 async def run_natively(
     requests: CountedRequests,
@@ -65,5 +68,7 @@ def feed_natively(
     """
     connections = transport.connections or _FED_CONNECTIONS
     once = ClosedLoopParams(LoadgenParams(min_count=1, min_duration_ns=0), connections)
-    native = NativeParams(connections, compares=transport.compares, keeps=keeps)
+    native = NativeParams(
+        connections, compares=transport.compares, keeps=keeps, patience_ns=FED_PATIENCE_NS
+    )
     return NativeFeed(NativeLoad(target, once, native), len(target.requests), read)

@@ -67,7 +67,11 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
         try:
             result = runner.run(running)
         except KeyboardInterrupt:
-            _end_now(folder if arguments.logs is None else None)
+            _end_now(_INTERRUPTED, "interrupted", made=folder if arguments.logs is None else None)
+        if not result.is_complete:
+            _report(result, params, mlperf, arguments.json)
+            said = f"{result.reasons[0]}; what was measured until then is not complete"
+            _end_now(1, said, made=folder if arguments.logs is None else None)
     if answers is not None:
         result = with_agreement(result, answers.agreement())
     _report(result, params, mlperf, arguments.json)
@@ -91,12 +95,13 @@ def _logs(folder: Path | None) -> Iterator[Path]:
         yield Path(made)
 
 
-def _end_now(made: Path | None) -> NoReturn:
+def _end_now(status: int, said: str, made: Path | None) -> NoReturn:
     """LoadGen cannot be stopped: its thread would hold up an orderly end."""
     if made is not None:
         shutil.rmtree(made, ignore_errors=True)
-    print("loadgen: interrupted", file=sys.stderr, flush=True)
-    os._exit(_INTERRUPTED)
+    sys.stdout.flush()
+    print(f"loadgen: {said}", file=sys.stderr, flush=True)
+    os._exit(status)
 
 
 def _report(
