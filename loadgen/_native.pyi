@@ -23,13 +23,15 @@ class Load:
         connect_ns: int,
         patience_ns: int,
         is_compared: bool,
+        is_kept: bool,
     ) -> None:
         """
         Connect; RuntimeError says why not.
 
         A request has its bytes, its timeout in nanoseconds and its headers: over gRPC a message
         with its prefix; else all that is sent over HTTP/1.1, without headers. Queries send the
-        requests that `turns` names, over and over, or take turns if it is empty.
+        requests that `turns` names, over and over, or take turns if it is empty. The first answer
+        to each is kept where `is_kept`.
         """
 
     def run_closed(
@@ -65,6 +67,13 @@ class Load:
     def finish(self) -> None:
         """Nothing more will be asked."""
 
+    def first_answer(self, request: int) -> bytes | None:
+        """
+        The first answer to that request, of which `take` has told success, if they are kept:
+
+        over gRPC a message with its prefix, else a body.
+        """
+
     def stop(self) -> None:
         """End the run, from any thread."""
 
@@ -97,3 +106,7 @@ class Load:
     @property
     def gave_up(self) -> bool:
         """Whether there was no server any more."""
+
+    @property
+    def loss(self) -> str:
+        """Why there was none; empty where there was."""

@@ -29,6 +29,7 @@ _FIGURES = {
 _UNITS = {"throughput_per_s": (1.0, "/s", 1)}
 _MS = (1e6, "ms", 3)
 _SAME_LOAD = ("loop", "users", "rate_per_s", "process", "protocol")
+_ALWAYS = ("model", "loop", "protocol")
 
 
 @dataclass(frozen=True)
@@ -92,18 +93,18 @@ def compare(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[RatioRo
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
-    """What makes the comparison unfair: another load, errors, a generator that was the limit."""
+    """What makes the comparison unfair: another load, errors, what either run warned of."""
     notes = []
-    for key in _SAME_LOAD:
-        a, b = first["load"].get(key), second["load"].get(key)
-        if a != b:
+    for key, part in (("model", "target"), *((key, "load") for key in _SAME_LOAD)):
+        a, b = first[part].get(key), second[part].get(key)
+        # What only one of two loops has is no news: that they are two is.
+        if a != b and (key in _ALWAYS or None not in (a, b)):
             notes.append(f"the loads differ: {key} was {a}, and then {b}")
     for name, result in (("first", first), ("second", second)):
         summary = result["summary"]
         if errors := summary.get("errors"):
             notes.append(f"the {name} run had errors, which have no latency: {errors}")
-        if (summary.get("generator") or {}).get("is_bottleneck"):
-            notes.append(f"the generator was the limit of the {name} run")
+        notes += [f"of the {name} run: {said}" for said in summary.get("warnings") or ()]
         if (result.get("confidence") or {}).get("drifts"):
             notes.append(f"the {name} run drifted: its intervals are too narrow")
     return notes
@@ -112,7 +113,7 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str
 def comparison_table(rows: list[RatioRow], first: str, second: str) -> Table:
     """For people."""
     table = Table(show_header=True)
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for name in (first, second, "ratio", f"{LEVEL:.0%} interval"):
         table.add_column(Text(name), justify="right", no_wrap=True)
     table.add_column("")

@@ -75,6 +75,10 @@ class NativeParams:
     connections: int = 0
     threads: int = 1
     compares: bool = False
+    keeps: bool = False
+    """The first answer to each request, for who feeds it."""
+    patience_ns: int | None = None
+    """Without a server for so long, a run ends; None: the usual."""
 
 
 class NativeLoad:
@@ -111,11 +115,12 @@ class NativeLoad:
         self._connections = params.connections or (_OPEN_CONNECTIONS if is_open else users)
         self._threads = min(params.threads, users, self._connections)
         self._loop = loop
+        self.address = target.address
         self._users = _shares(users, self._threads)
         self._offsets_ns = _planned(offsets_ns, loop.load) if is_open else np.zeros(0, np.int64)
         self._turns = self._own_turns(turns, len(target.requests))
         self._loads = [
-            _made(target, connections, params.compares, own)
+            _made(target, connections, params, own)
             for connections, own in zip(
                 _shares(self._connections, self._threads), self._turns, strict=True
             )
@@ -151,6 +156,10 @@ class NativeLoad:
     def native(self) -> Load:
         """The first of its threads' clients, for who feeds it query by query."""
         return self._loads[0]
+
+    def fed_records(self) -> Records:
+        """What became of the queries of who fed it, once that is over."""
+        return _records(self.native, 0, self._turns[0])
 
     @property
     def generator(self) -> Generator:
@@ -201,7 +210,7 @@ def _shares_of(load: Load) -> tuple[float, float]:
 
 
 def _made(
-    target: NativeTarget, connections: int, compares: bool, turns: NDArray[np.uint32]
+    target: NativeTarget, connections: int, params: NativeParams, turns: NDArray[np.uint32]
 ) -> Load:
     from surplus.loadgen._native import Load
 
@@ -215,8 +224,9 @@ def _made(
             turns=turns.tolist(),
             connections=connections,
             connect_ns=CONNECT_NS,
-            patience_ns=PATIENCE_NS,
-            is_compared=compares,
+            patience_ns=PATIENCE_NS if params.patience_ns is None else params.patience_ns,
+            is_compared=params.compares,
+            is_kept=params.keeps,
         )
     except RuntimeError as error:
         raise TargetError(f"cannot reach a server at {target.address}: {error}") from error

@@ -57,8 +57,11 @@ def read_result(path: Path, formats: Sequence[str] = (FORMAT,)) -> dict[str, Any
         document = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ResultError(f"{path}: {error}") from error
-    if not isinstance(document, dict) or document.get("format") not in formats:
+    if not isinstance(document, dict) or not str(document.get("format")).startswith("loadgen-"):
         raise ResultError(f"{path}: not a result of loadgen ({' or '.join(formats)})")
+    if document["format"] not in formats:
+        found, wanted = document["format"], " or ".join(formats)
+        raise ResultError(f"{path}: is {found}, which cannot be used for this: {wanted} can")
     for key in ("target", "load", "summary") if document["format"] == FORMAT else ():
         if not isinstance(document.get(key), dict):
             raise ResultError(f"{path}: {key}: is missing")

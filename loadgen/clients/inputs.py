@@ -57,7 +57,8 @@ class InputParams:
     Parameters
     ----------
     file : Path or None
-        An ``.npz`` file whose arrays are named like inputs.
+        An ``.npz`` file whose arrays are named like inputs, or a folder of them, which queries take
+        turns through.
     specs : tuple of ModelInput
         Inputs to make up without asking the server.
     shapes : mapping of str to shape
@@ -126,7 +127,7 @@ def make_inputs(params: InputParams, metadata: Sequence[TensorMetadata]) -> list
 
 
 def make_queries(params: InputParams, metadata: Sequence[TensorMetadata]) -> list[list[RawTensor]]:
-    """As ``make_inputs``; several where there are several pictures.
+    """As ``make_inputs``; several where there are several pictures, or files in a folder.
 
     Raises
     ------
@@ -134,7 +135,7 @@ def make_queries(params: InputParams, metadata: Sequence[TensorMetadata]) -> lis
         As there, and if a picture cannot be read, or no input takes one.
     """
     if params.images is None:
-        return [make_inputs(params, metadata)]
+        return [make_inputs(replace(params, file=f), metadata) for f in _files(params.file)]
     rows = [(m.name, m.datatype, params.shapes.get(m.name, m.shape)) for m in metadata]
     pictures = image_tensors(params.images, rows)
     others = [row for row in metadata if row.name != pictures[0].name]
@@ -167,6 +168,16 @@ def _filled(spec: ModelInput, generator: np.random.Generator) -> RawTensor:
         return FILLS[spec.fill](spec.name, spec.datatype, spec.shape, generator)
     except (MemoryError, ValueError) as error:
         raise PayloadError(f"input {spec.name!r}: {error}") from error
+
+
+def _files(path: Path | None) -> Sequence[Path | None]:
+    """Of a folder, by name; anything else is one."""
+    if path is None or not path.is_dir():
+        return [path]
+    found = sorted(path.glob("*.npz"))
+    if not found:
+        raise PayloadError(f"no .npz in {path}")
+    return found
 
 
 def _from_file(file: Path | None) -> list[RawTensor]:

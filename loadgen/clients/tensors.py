@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,10 @@ NUMPY_TYPES = {
 """What numpy has of them."""
 
 DATATYPES = (*NUMPY_TYPES, "BF16", "BYTES")
+
+Answer = Mapping[str, NDArray[np.generic]]
+"""Arrays by output name, in the model's order."""
+
 _TEXT_BYTES = 8
 
 
@@ -57,7 +61,7 @@ def from_array(name: str, array: NDArray[np.generic]) -> RawTensor:
 
 
 def to_array(tensor: RawTensor) -> NDArray[np.generic]:
-    """The array of a tensor, for models in this process.
+    """The array of a tensor, for models in this process and for answers.
 
     Raises
     ------
@@ -67,7 +71,7 @@ def to_array(tensor: RawTensor) -> NDArray[np.generic]:
     if tensor.datatype == "BYTES":
         return _unpack(tensor.raw).reshape(tensor.shape)
     if tensor.datatype not in NUMPY_TYPES:
-        raise PayloadError(f"input {tensor.name!r}: numpy has no {tensor.datatype}")
+        raise PayloadError(f"tensor {tensor.name!r}: numpy has no {tensor.datatype}")
     return np.frombuffer(tensor.raw, NUMPY_TYPES[tensor.datatype]).reshape(tensor.shape)
 
 

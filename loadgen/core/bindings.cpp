@@ -1,6 +1,7 @@
 // surplus.loadgen._native: the client for Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -10,6 +11,7 @@
 #include <deque>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -54,11 +56,12 @@ std::vector<Request> requests_of(const std::vector<Asking>& given) {
 void make(Load* self, std::string host, std::uint16_t port, bool is_grpc,
           const std::vector<Asking>& requests, std::vector<std::uint32_t> turns,
           std::size_t connections, std::int64_t connect_ns, std::int64_t patience_ns,
-          bool is_compared) {
+          bool is_compared, bool is_kept) {
   if (connections < 1) throw nb::value_error("connections must be >= 1");
   LoadParams params{std::move(host), port, is_grpc, connections, connect_ns, patience_ns, {}, {}};
   params.prepared.requests = requests_of(requests);
   params.prepared.is_compared = is_compared;
+  params.prepared.is_kept = is_kept;
   for (const std::uint32_t turn : turns)
     if (turn >= requests.size()) throw nb::value_error("a turn is of no request");
   params.turns = std::move(turns);
@@ -84,7 +87,8 @@ void bind_results(nb::class_<Load>& load) {
       .def_prop_ro("wall_ns", [](const Load& l) { return l.effort().wall_ns; })
       .def_prop_ro("slept_ns", [](const Load& l) { return l.effort().slept_ns; })
       .def_prop_ro("cpu_ns", [](const Load& l) { return l.effort().cpu_ns; })
-      .def_prop_ro("gave_up", &Load::gave_up, "Whether there was no server any more.");
+      .def_prop_ro("gave_up", &Load::gave_up, "Whether there was no server any more.")
+      .def_prop_ro("loss", &Load::loss, "Why there was none; empty where there was.");
 }
 
 }  // namespace
@@ -101,12 +105,13 @@ NB_MODULE(_native, m) {
 
   auto load = nb::class_<Load>(m, "Load", "One run against one server, in one thread.");
   load.def("__init__", &make, "host"_a, "port"_a, "is_grpc"_a, "requests"_a, "turns"_a,
-           "connections"_a, "connect_ns"_a, "patience_ns"_a, "is_compared"_a,
+           "connections"_a, "connect_ns"_a, "patience_ns"_a, "is_compared"_a, "is_kept"_a,
            R"(Connect; RuntimeError says why not.
 
 A request has its bytes, its timeout in nanoseconds and its headers: over gRPC a message
 with its prefix; else all that is sent over HTTP/1.1, without headers. Queries send the
-requests that `turns` names, over and over, or take turns if it is empty.)")
+requests that `turns` names, over and over, or take turns if it is empty. The first answer
+to each is kept where `is_kept`.)")
       .def(
           "run_closed",
           [](Load& l, std::int64_t start_ns, std::size_t callers, std::int64_t warmup_ns,
@@ -148,6 +153,17 @@ requests that `turns` names, over and over, or take turns if it is empty.)")
           "Wait for queries of a fed run to end: their numbers, and whether they succeeded.\n\n"
           "Empty: the run is over.")
       .def("finish", &Load::finish, "Nothing more will be asked.")
+      .def(
+          "first_answer",
+          [](const Load& l, std::uint32_t request) -> std::optional<nb::bytes> {
+            const auto& first = l.first_answer(request);
+            if (!first) return std::nullopt;
+            return nb::bytes(first->data(), first->size());
+          },
+          "request"_a,
+          "The first answer to that request, of which `take` has told success, if they are "
+          "kept:\n\n"
+          "over gRPC a message with its prefix, else a body.")
       .def("stop", &Load::stop, "End the run, from any thread.")
       .def_prop_ro("finished", &Load::finished, "How many queries have ended so far.");
   bind_results(load);

@@ -18,8 +18,9 @@ void Compared::add(const std::uint8_t* data, std::size_t bytes) {
 
 bool Compared::end() {
   if (first_ == nullptr) return true;
-  if (!records_) return !differs_ && at_ == (*first_)->size();
-  if (first_->has_value()) return **first_ == kept_;  // another one that was under way ended first
+  if (!records_) return !judges_ || (!differs_ && at_ == (*first_)->size());
+  // Another one that was under way may have ended first.
+  if (first_->has_value()) return !judges_ || **first_ == kept_;
   *first_ = std::move(kept_);
   return true;
 }

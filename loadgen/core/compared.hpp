@@ -1,4 +1,4 @@
-// An answer's bytes beside those of the first answer to the same request.
+// An answer's bytes beside those of the first answer to the same request, which is kept.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,11 @@ class Compared {
  public:
   using First = std::optional<std::string>;
 
-  /// `first` is filled by the first answer that ends; null: nothing is compared.
+  /// `first` is filled by the first answer that ends; null: nothing is kept. Unless it judges, any
+  /// answer is as good as the first one.
   Compared() = default;
-  explicit Compared(First* first)
-      : first_(first), records_(first != nullptr && !first->has_value()) {}
+  Compared(First* first, bool judges)
+      : first_(first), judges_(judges), records_(first != nullptr && !first->has_value()) {}
 
   void add(const std::uint8_t* data, std::size_t bytes);
   /// All of it has come: whether it is as the first one.
@@ -24,6 +25,7 @@ class Compared {
 
  private:
   First* first_ = nullptr;
+  bool judges_ = false;
   bool records_ = false;
   bool differs_ = false;
   std::size_t at_ = 0;

@@ -15,6 +15,7 @@ namespace loadgen {
 namespace {
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
+constexpr std::string_view unavailable = "UNAVAILABLE";
 
 Connection::Speaking speaking(LoadParams& params) {
   Prepared& prepared = params.prepared;
@@ -122,7 +123,7 @@ void Load::loop() {
 
 bool Load::goes_on() noexcept {
   if (in_flight_ > 0 || next_ < offsets_ns_.size()) return true;
-  return is_fed_ && !mailbox_.is_finished();
+  return is_fed_ && !gave_up() && !mailbox_.is_finished();
 }
 
 void Load::measure(std::int64_t time_ns) {
@@ -135,6 +136,8 @@ std::int64_t Load::wake_ns() const noexcept {
   std::int64_t wake = is_measuring_ ? never_ns : measure_from_ns_;
   if (next_ < offsets_ns_.size()) wake = std::min(wake, start_ns_ + offsets_ns_[next_]);
   wake = std::min(wake, deadlines_.next_ns());
+  // A connection that is made, but never spoken over, says nothing by itself.
+  if (up_ == 0) wake = std::min(wake, up_ns_ + params_.patience_ns);
   if (up_ == connections_.size()) return wake;
   for (const auto& connection : connections_) wake = std::min(wake, connection->retry_ns());
   return wake;
@@ -152,6 +155,7 @@ void Load::start(Connection& connection, std::uint32_t request, std::int64_t int
   const std::uint32_t row = rows_.begin(intended_ns, sent_ns);
   measured_ += intended_ns >= measure_from_ns_;
   ++in_flight_;
+  unheard_ns_ = std::min(unheard_ns_, sent_ns);
   deadlines_.add(request, row, &connection, sent_ns);
   connection.start({row, request});
 }
@@ -169,7 +173,7 @@ void Load::follow(Connection& connection) {
 
 bool Load::is_over(std::int64_t time_ns) const noexcept {
   const std::int64_t elapsed_ns = time_ns - measure_from_ns_;
-  return gave_up_ || (elapsed_ns >= length_.min_duration_ns && measured_ >= length_.min_count);
+  return gave_up() || (elapsed_ns >= length_.min_duration_ns && measured_ >= length_.min_count);
 }
 
 void Load::send_due(std::int64_t time_ns) {
@@ -197,25 +201,48 @@ void Load::send_asked() {
 }
 
 void Load::expire(std::int64_t time_ns) {
+  bool has_expired = false;
   deadlines_.sweep(
       time_ns, [this](std::uint32_t row) { return rows_.is_finished(row); },
-      [this](const Waited& waited) {
+      [this, &has_expired](const Waited& waited) {
+        has_expired = true;
         waited.connection->forget(waited.row);
-        answered(waited.row, "DEADLINE_EXCEEDED", "no answer in time");
+        end(waited.row, now_ns(), "DEADLINE_EXCEEDED", "no answer in time");
         follow(*waited.connection);
       });
+  if (is_fed_ && has_expired && time_ns - unheard_ns_ >= params_.patience_ns)
+    give_up("it said nothing until queries ran out of time");
 }
 
 void Load::tend(std::int64_t time_ns) {
-  if (up_ == connections_.size()) return;
+  if (up_ == connections_.size() || gave_up()) return;
   for (const auto& connection : connections_) connection->tick(time_ns);
-  if (time_ns - up_ns_ < params_.patience_ns) return;
-  gave_up_ = true;
+  if (time_ns - up_ns_ >= params_.patience_ns) give_up(reason());
+}
+
+std::string Load::reason() const {
+  for (const auto& connection : connections_)
+    if (!connection->reason().empty()) return connection->reason();
+  return "no connection";
+}
+
+void Load::give_up(std::string reason) {
+  loss_ = std::move(reason);
   next_ = offsets_ns_.size();
+  const std::int64_t time_ns = now_ns();
+  for (std::uint32_t row = 0; row < rows_.kind.size(); ++row)
+    if (!rows_.is_finished(row)) end(row, time_ns, unavailable, loss_);
 }
 
 void Load::answered(std::uint32_t row, std::string_view kind, std::string_view message) {
-  rows_.finish(row, now_ns(), kind, message);
+  const std::int64_t time_ns = now_ns();
+  end(row, time_ns, kind, message);
+  unheard_ns_ = in_flight_ > 0 ? time_ns : never_ns;
+}
+
+void Load::end(std::uint32_t row, std::int64_t done_ns, std::string_view kind,
+               std::string_view message) {
+  rows_.finish(row, done_ns, kind, message);
   if (is_fed_) mailbox_.put({row, kind.empty()});
   --in_flight_;
   ++free_callers_;

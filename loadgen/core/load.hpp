@@ -26,7 +26,7 @@ struct LoadParams {
   bool is_grpc = true;           ///< else HTTP/1.1
   std::size_t connections = 1;   ///< at least one
   std::int64_t connect_ns = 0;   ///< how long the first connections may take
-  std::int64_t patience_ns = 0;  ///< without a server for so long nothing more is sent
+  std::int64_t patience_ns = 0;  ///< without a server for so long the run ends
   Prepared prepared;
   /// Which request each query sends, over and over; empty: they take turns.
   std::vector<std::uint32_t> turns;
@@ -60,7 +60,8 @@ class Load final : private Sink {
   void run_open(std::int64_t start_ns, std::vector<std::int64_t> offsets_ns, std::int64_t warmup_ns,
                 std::size_t most);
 
-  /// Sends what ask() is told to, until finish() was called and the last answer is there.
+  /// Sends what ask() is told to, until finish() was called and the last answer is there. A server
+  /// that has said nothing for `patience_ns` when a query runs out of time counts as gone.
   void run_fed(std::int64_t start_ns);
   /// Sends a query of that request, at once; queries are numbered from 0. Of a fed run.
   void ask(std::uint32_t request);
@@ -68,6 +69,11 @@ class Load final : private Sink {
   [[nodiscard]] std::vector<Mailbox::Ended> take() { return mailbox_.take(); }
   /// Nothing more will be asked.
   void finish();
+  /// The bytes of the first answer to that request, if answers are kept: over gRPC a message with
+  /// its prefix, else a body. Of a fed run, from who took a query of it with success.
+  [[nodiscard]] const Compared::First& first_answer(std::uint32_t request) const {
+    return params_.prepared.first.at(request);
+  }
 
   /// Ends the run; what is in flight stays unfinished.
   void stop() noexcept { poller_.ring(); }
@@ -78,8 +84,9 @@ class Load final : private Sink {
 
   [[nodiscard]] const Rows& rows() const noexcept { return rows_; }
   [[nodiscard]] const Effort& effort() const noexcept { return effort_; }
-  /// Whether it ended before its time because there was no server any more.
-  [[nodiscard]] bool gave_up() const noexcept { return gave_up_; }
+  /// Why it ended before its time, as there was no server any more; empty if it did not.
+  [[nodiscard]] const std::string& loss() const noexcept { return loss_; }
+  [[nodiscard]] bool gave_up() const noexcept { return !loss_.empty(); }
 
  private:
   void answered(std::uint32_t row, std::string_view kind, std::string_view message) override;
@@ -98,6 +105,11 @@ class Load final : private Sink {
   void send_asked();
   void expire(std::int64_t time_ns);
   void tend(std::int64_t time_ns);
+  void end(std::uint32_t row, std::int64_t done_ns, std::string_view kind,
+           std::string_view message);
+  /// All that is in flight has failed, and nothing more is sent.
+  void give_up(std::string reason);
+  [[nodiscard]] std::string reason() const;
   void measure(std::int64_t time_ns);
 
   LoadParams params_;
@@ -109,7 +121,9 @@ class Load final : private Sink {
   Deadlines deadlines_;
   Mailbox mailbox_;
   std::int64_t start_ns_ = 0, measure_from_ns_ = never_ns;
-  std::int64_t up_ns_ = 0;     ///< when there was a connection the last time
+  std::int64_t up_ns_ = 0;  ///< when there was a connection the last time
+  /// Since when queries are in flight and the server says nothing; never_ns: nobody waits.
+  std::int64_t unheard_ns_ = never_ns;
   std::int64_t measured_ = 0;  ///< rows behind the warm-up
   std::size_t in_flight_ = 0;
   std::size_t free_callers_ = 0;  ///< of a closed loop: whose queries have just ended
@@ -117,7 +131,8 @@ class Load final : private Sink {
   Length length_;
   std::vector<std::int64_t> offsets_ns_;
   std::size_t next_ = 0, most_ = 0;
-  bool gave_up_ = false, is_measuring_ = false;
+  std::string loss_;
+  bool is_measuring_ = false;
   Effort effort_;
   std::atomic<std::uint64_t> finished_{0};
 };

@@ -27,9 +27,10 @@ struct Prepared {
   std::vector<Request> requests;
   std::vector<Compared::First> first;  ///< as many
   bool is_compared = false;
+  bool is_kept = false;  ///< the first answers, whether they are compared or not
 
   [[nodiscard]] Compared compared(std::uint32_t request) {
-    return Compared(is_compared ? &first[request] : nullptr);
+    return Compared(is_compared || is_kept ? &first[request] : nullptr, is_compared);
   }
 };
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from surplus.loadgen.errors import LoadgenError
-from surplus.loadgen.mlperf.asking import Asking
-from surplus.loadgen.mlperf.params import NS_PER_MS, SCENARIOS, MlperfParams
+from surplus.loadgen.mlperf.asking import Asking, Ended
+from surplus.loadgen.mlperf.params import MODES, NS_PER_MS, SCENARIOS, MlperfParams
 from surplus.loadgen.targets.feed import Feeding
 
 _NO_AUDIT = ""
@@ -26,10 +28,19 @@ def mlperf_missing() -> str | None:
     return None
 
 
-def tell_loadgen(ids: Sequence[int]) -> None:
-    """These samples have their answers; what is in them is not judged."""
+def loadgen_version() -> str:
+    """Of the package."""
+    return version("mlcommons-loadgen")
+
+
+def tell_loadgen(ended: Sequence[Ended]) -> None:
+    """These samples have their answers, which LoadGen logs in accuracy mode, and does not judge."""
     library = import_module("mlperf_loadgen")
-    library.QuerySamplesComplete([library.QuerySampleResponse(one, 0, 0) for one in ids])
+    data = [array("B", answer) for _, answer in ended]  # LoadGen copies what lies there
+    rows = zip(ended, data, strict=True)
+    library.QuerySamplesComplete(
+        [library.QuerySampleResponse(sample, *lies.buffer_info()) for (sample, _), lies in rows]
+    )
 
 
 def run_loadgen(
@@ -64,7 +75,7 @@ def run_loadgen(
 def _settings(library: Any, params: MlperfParams, expected_ns: int) -> Any:
     settings = library.TestSettings()
     settings.scenario = getattr(library.TestScenario, SCENARIOS[params.scenario])
-    settings.mode = library.TestMode.PerformanceOnly
+    settings.mode = getattr(library.TestMode, MODES[params.mode])
     settings.min_duration_ms = -(-params.duration_ns // NS_PER_MS)
     settings.min_query_count = params.least_queries
     settings.multi_stream_samples_per_query = params.samples_per_query

@@ -22,6 +22,10 @@ SCENARIOS = {
 }
 """By our name, LoadGen's."""
 
+PERFORMANCE, ACCURACY = "performance", "accuracy"
+MODES = {PERFORMANCE: "PerformanceOnly", ACCURACY: "AccuracyOnly"}
+"""The same."""
+
 _PERCENTILES = {SINGLE_STREAM: 90.0, MULTI_STREAM: 99.0, SERVER: 99.0}
 _RATED = (SERVER, OFFLINE)
 NS_PER_MS = 1_000_000
@@ -52,6 +56,9 @@ class MlperfParams:
         Queries that were asked and not answered, >= 1; further ones wait here.
     seed : int
         Of arrivals and of the order of samples, >= 0.
+    mode : str
+        One of ``MODES``. For accuracy every sample of the set is asked once, however long that
+        takes; there is no target, and a rate of server alone.
     """
 
     scenario: str
@@ -63,11 +70,14 @@ class MlperfParams:
     samples: int | None = None
     most_in_flight: int = 256
     seed: int = 0
+    mode: str = PERFORMANCE
 
     def __post_init__(self) -> None:
         if self.scenario not in SCENARIOS:
             known = ", ".join(SCENARIOS)
             raise ValueError(f"unknown scenario {self.scenario!r}; there are: {known}")
+        if self.mode not in MODES:
+            raise ValueError(f"unknown mode {self.mode!r}; there are: {', '.join(MODES)}")
         self._check_what_belongs()
         if self.duration_ns < NS_PER_MS:
             raise ValueError("the duration must be a millisecond or longer")
@@ -88,17 +98,29 @@ class MlperfParams:
         """What a scenario needs is there, and nothing that it has no use for."""
         needs = {"rate_per_s": _RATED, "target_ns": (SERVER,)}
         takes = needs | {"samples": (MULTI_STREAM,), "percentile": tuple(_PERCENTILES)}
-        for name, scenarios in takes.items():
-            what = _OPTIONS[name]
+        if self.is_for_accuracy:
+            needs = {"rate_per_s": (SERVER,)}
+            takes = needs | {"samples": (MULTI_STREAM,)}
+        for name, what in _OPTIONS.items():
+            scenarios = takes.get(name, ())
             is_given = getattr(self, name) is not None
+            if is_given and not scenarios:
+                raise ValueError(f"{what} is of performance, not of accuracy")
             if is_given and self.scenario not in scenarios:
                 raise ValueError(f"{what} is for {', '.join(scenarios)}, not {self.scenario}")
             if not is_given and self.scenario in needs.get(name, ()):
                 raise ValueError(f"{self.scenario} needs {what}")
 
     @property
+    def is_for_accuracy(self) -> bool:
+        """Whether answers are looked at, rather than times."""
+        return self.mode == ACCURACY
+
+    @property
     def judged_percentile(self) -> float | None:
         """Which percentile of the latencies is the result, or must be within the target."""
+        if self.is_for_accuracy:
+            return None
         return self.percentile or _PERCENTILES.get(self.scenario)
 
     @property

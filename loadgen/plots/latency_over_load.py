@@ -55,6 +55,8 @@ def _mark_target(axes: Any, result: Named) -> None:
     if result.document.get("format") != CAPACITY_FORMAT:
         return
     target_ms = result.document["asked"]["target"]["target_ns"] / 1e6
-    axes.axhline(target_ms, color="grey", linewidth=0.8, linestyle=":")
+    label = f"{result.name}: target"
+    axes.axhline(target_ms, color="grey", linewidth=0.8, linestyle=":", label=label)
     if rate_per_s := result.document["capacity_per_s"]:
-        axes.axvline(rate_per_s, color="grey", linewidth=0.8, linestyle=":")
+        label = f"{result.name}: what is held"
+        axes.axvline(rate_per_s, color="grey", linewidth=0.8, linestyle="--", label=label)

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from surplus.loadgen.clients.tensors import Answer
+
 Feed = Mapping[str, NDArray[np.generic]]
 """Arrays by input name."""
 
@@ -15,7 +17,7 @@ Feed = Mapping[str, NDArray[np.generic]]
 class LoadedModel(Protocol):
     """A model that answers; many threads may ask at once."""
 
-    def run(self, feed: Feed, priority: int) -> object:
+    def run(self, feed: Feed, priority: int) -> Answer:
         """Answer a query; any exception means that it failed.
 
         ``priority`` is 0, or Triton's: 1 is the most urgent. Who knows none ignores it.

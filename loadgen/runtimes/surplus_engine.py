@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from surplus.loadgen.clients.tensors import Answer
 from surplus.loadgen.errors import TargetError
 from surplus.loadgen.runtimes.runtime import Feed, register
 
@@ -21,11 +22,13 @@ class SurplusModel:
         except Exception as error:  # its tree of errors is not ours to import
             raise TargetError(f"the engine cannot load {path}: {error}") from error
 
-    def run(self, feed: Feed, priority: int) -> object:
+    def run(self, feed: Feed, priority: int) -> Answer:
         """Answer a query in the calling thread and on the engine's lanes."""
         if not priority:
-            return self._model.run(feed)
-        return self._model.submit(feed, priority=priority).result()
+            answer: Answer = self._model.run(feed)
+        else:
+            answer = self._model.submit(feed, priority=priority).result()
+        return answer
 
     def close(self) -> None:
         """Give its lanes back."""

@@ -9,6 +9,7 @@ from types import TracebackType
 
 from surplus.loadgen.address import parse_address
 from surplus.loadgen.asked_model import AskedModel
+from surplus.loadgen.clients.answers import grpc_answer
 from surplus.loadgen.clients.grpc_client import GrpcClient
 from surplus.loadgen.clients.grpc_request import call_headers, framed, infer_request
 from surplus.loadgen.clients.inputs import make_queries
@@ -75,7 +76,7 @@ class GrpcTarget:
         native = self._native()
         return await run_natively(self._requests, native, transport, loop, plan, watcher)
 
-    def feed(self) -> NativeFeed:
+    def feed(self, keeps: bool = False) -> NativeFeed:
         """By the native client alone.
 
         Raises
@@ -85,7 +86,7 @@ class GrpcTarget:
         """
         if self._python_because is not None:
             raise TargetError(f"this needs the native client: {self._python_because}")
-        return feed_natively(self._native(), self._params.transport)
+        return feed_natively(self._native(), self._params.transport, grpc_answer, keeps)
 
     async def _messages(self, kind: AskedModel) -> list[bytes]:
         """Of a kind of queries: one, or as many as there are pictures or regions."""

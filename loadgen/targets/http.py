@@ -7,6 +7,7 @@ from types import TracebackType
 
 from surplus.loadgen.address import parse_address
 from surplus.loadgen.asked_model import AskedModel
+from surplus.loadgen.clients.answers import rest_answer
 from surplus.loadgen.clients.inputs import make_queries
 from surplus.loadgen.clients.rest_request import rest_inputs, rest_request
 from surplus.loadgen.closed_loop import ClosedLoopParams
@@ -57,9 +58,9 @@ class HttpTarget:
         transport = self._params.transport
         return await run_natively(self._requests, self._native, transport, loop, plan, watcher)
 
-    def feed(self) -> NativeFeed:
+    def feed(self, keeps: bool = False) -> NativeFeed:
         """Queries one by one."""
-        return feed_natively(self._native, self._params.transport)
+        return feed_natively(self._native, self._params.transport, rest_answer, keeps)
 
     def _requests_of(self, kind: AskedModel) -> list[bytes]:
         asked = (self._address, kind.name, kind.version)

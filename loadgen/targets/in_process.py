@@ -13,7 +13,7 @@ from surplus.loadgen.asked_model import AskedModel
 from surplus.loadgen.clients.in_process import InProcessClient
 from surplus.loadgen.clients.inputs import make_queries
 from surplus.loadgen.clients.onnx_inputs import onnx_inputs
-from surplus.loadgen.clients.tensors import to_array
+from surplus.loadgen.clients.tensors import Answer, to_array
 from surplus.loadgen.clock import MonotonicClock
 from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.errors import ClientError
@@ -45,7 +45,7 @@ class InProcessTarget:
         cores = len(os.sched_getaffinity(0))
         self._threads = params.transport.connections or _THREADS_PER_CORE * cores
         self._stack = ExitStack()
-        self._calls: list[Callable[[], object]] = []
+        self._calls: list[Callable[[], Answer]] = []
 
     async def __aenter__(self) -> InProcessTarget:
         with self._stack:
@@ -93,9 +93,9 @@ class InProcessTarget:
             client.close()
         return self._requests.measurement(recorder.records(), True, None)
 
-    def feed(self) -> ThreadedFeed:
+    def feed(self, keeps: bool = False) -> ThreadedFeed:
         """Queries one by one, by a pool of threads."""
-        return ThreadedFeed(self._answer, len(self._calls), self._threads)
+        return ThreadedFeed(self._answer, len(self._calls), self._threads, keeps)
 
     def _prepare(self, kind: AskedModel, model: LoadedModel) -> int:
         queries = make_queries(kind.inputs, onnx_inputs(kind.name))
@@ -104,7 +104,7 @@ class InProcessTarget:
             self._calls.append(partial(model.run, feed, kind.priority))
         return len(queries)
 
-    def _answer(self, request: int) -> object:
+    def _answer(self, request: int) -> Answer:
         try:
             return self._calls[request]()
         except Exception as error:  # of whichever runtime: that query failed

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
+from surplus.loadgen.clients.tensors import Answer
 from surplus.loadgen.clock import MonotonicClock
 from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.measurement import Measurement
@@ -17,6 +19,9 @@ from surplus.loadgen.targets.feed import NativeFeed
 from surplus.loadgen.transport import TransportParams
 
 _FED_CONNECTIONS = 16
+
+FED_PATIENCE_NS = 1_000_000_000
+"""Queries that are lost make a fed run worthless, so that it need not wait for long."""
 
 
 async def run_natively(
@@ -48,9 +53,22 @@ async def run_natively(
     return requests.measurement(records, isinstance(loop, OpenLoopParams), load.generator)
 
 
-def feed_natively(target: NativeTarget, transport: TransportParams) -> NativeFeed:
-    """Queries one by one, over as many connections as an open loop has."""
+def feed_natively(
+    target: NativeTarget,
+    transport: TransportParams,
+    read: Callable[[bytes], Answer],
+    keeps: bool,
+) -> NativeFeed:
+    """Queries one by one, over as many connections as an open loop has.
+
+    Parameters
+    ----------
+    read : callable
+        Makes arrays of the bytes of answers, which are kept if ``keeps``.
+    """
     connections = transport.connections or _FED_CONNECTIONS
     once = ClosedLoopParams(LoadgenParams(min_count=1, min_duration_ns=0), connections)
-    load = NativeLoad(target, once, NativeParams(connections, compares=transport.compares))
-    return NativeFeed(load, len(target.requests))
+    native = NativeParams(
+        connections, compares=transport.compares, keeps=keeps, patience_ns=FED_PATIENCE_NS
+    )
+    return NativeFeed(NativeLoad(target, once, native), len(target.requests), read)

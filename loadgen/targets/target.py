@@ -35,8 +35,8 @@ class Target(AbstractAsyncContextManager["Target"], Protocol):
         """
         ...
 
-    def feed(self) -> Feeding:
-        """Of queries that somebody else decides upon, one by one."""
+    def feed(self, keeps: bool = False) -> Feeding:
+        """Of queries that somebody else decides upon, one by one; keeps answers if asked."""
         ...
 
 

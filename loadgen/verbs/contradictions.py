@@ -30,8 +30,19 @@ def check_options(arguments: argparse.Namespace) -> None:
         _refuse(given, _OF_SERVERS, "is of a server, and --in-process asks none")
     else:
         _refuse(given, ("runtime",), "is of models in this process: give --in-process")
+    if hasattr(arguments, "mode"):
+        _check_mode(arguments.mode, given)
     if hasattr(arguments, "users"):
         _check_loop(arguments, given)
+
+
+def _check_mode(mode: str, given: set[str]) -> None:
+    if mode == "accuracy":
+        _refuse(given, ("duration", "count"), "is of performance: accuracy asks each sample once")
+        _refuse(given, ("compare",), "is of performance: --expect compares answers")
+        _refuse(given, ("shared_memory",), "is of performance: answers are read from what is sent")
+    else:
+        _refuse(given, ("expect", "answers"), "is of accuracy: give --mode accuracy")
 
 
 def _check_loop(arguments: argparse.Namespace, given: set[str]) -> None:

@@ -58,7 +58,7 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
 def add_input_options(parser: argparse.ArgumentParser) -> None:
     """What queries carry."""
     add = parser.add_argument
-    add("--inputs", type=Path, metavar="FILE.npz", help="arrays named like the inputs")
+    add("--inputs", type=Path, metavar="PATH", help="arrays named like inputs: .npz, or a folder")
     add("--input", action="append", default=[], metavar="NAME:SHAPE:TYPE[:random|zeros]")
     add("--shape", action="append", default=[], metavar="NAME:SHAPE", help="for open dimensions")
     add("--images", action="append", default=[], metavar="PATH", help="pictures, or a folder")

@@ -17,14 +17,16 @@ from surplus.loadgen.verbs.run import check_file
 def add_parser(verbs: Any) -> None:
     """Declare the verb."""
     parser = verbs.add_parser("plot", help="pictures of results")
-    parser.add_argument("what", choices=list(PLOTS), help="what is drawn")
-    parser.add_argument("results", nargs="+", type=Path, help="files of --json")
-    parser.add_argument("-o", "--output", type=Path, required=True, help=", ".join(SUFFIXES))
+    add = parser.add_argument
+    add("what", choices=list(PLOTS), help="what is drawn")
+    add("results", nargs="+", type=Path, metavar="RESULT", help="a file of run or capacity --json")
+    kinds = ", ".join(SUFFIXES)
+    add("-o", "--output", type=Path, required=True, metavar="FILE", help=f"the picture: {kinds}")
     parser.set_defaults(do=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    if arguments.output.suffix not in SUFFIXES:
+    if arguments.output.suffix.lower() not in SUFFIXES:
         known = ", ".join(SUFFIXES)
         raise BadOptionError(f"{arguments.output}: the suffix must be one of {known}")
     check_file(str(arguments.output))

@@ -75,7 +75,7 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     return 0 if measured.summary.succeeded else 1
 
 
-def check_file(path: str | None) -> None:
+def check_file(path: str | Path | None) -> None:
     """Refuse a file that cannot be written before the measurement, not after it.
 
     Raises

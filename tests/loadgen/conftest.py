@@ -35,6 +35,7 @@ class IdentityServer:
         self.requests = []
         self.fail = None
         self.url = ""
+        self.end = lambda: None
 
     def metadata(self, request, context):
         if request.name == "two lines":
@@ -77,9 +78,10 @@ def identity():
     server = grpc.server(ThreadPoolExecutor(4))
     server.add_generic_rpc_handlers((_handlers(identity),))
     identity.url = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    identity.end = lambda: server.stop(grace=None).wait()
     server.start()
     yield identity
-    server.stop(grace=None).wait()
+    identity.end()
 
 
 @pytest.fixture

@@ -9,13 +9,24 @@ from surplus.loadgen.record import Records
 
 
 def queue_records(rate_per_s, service_ns, load, seed):
-    """Poisson arrivals, each served for so long after the ones before it (Lindley, 1952)."""
+    """Poisson arrivals, each served for so long after the ones before it (Lindley, 1952).
+
+    ``service_ns`` is one time for all, or gives those of so many queries.
+    """
     arrivals = PoissonArrivals(rate_per_s).offsets_ns(np.random.default_rng(seed))
     intended = planned(arrivals, load)
-    slack = np.concatenate([[0], np.cumsum(service_ns - np.diff(intended))])
+    count = len(intended)
+    service = service_ns(count) if callable(service_ns) else np.full(count, service_ns)
+    slack = np.concatenate([[0], np.cumsum(service[:-1] - np.diff(intended))])
     waits = slack - np.minimum.accumulate(np.minimum(slack, 0))
-    done = intended + np.rint(waits).astype(np.int64) + service_ns
+    done = intended + np.rint(waits).astype(np.int64) + service
     return Records(intended, intended, done, np.zeros(len(done), np.int16), (), load.warmup_ns)
+
+
+def exponential_ns(mean_ns, seed):
+    """Service times of that mean, as of an M/M/1 queue."""
+    generator = np.random.default_rng(seed)
+    return lambda count: np.rint(generator.exponential(mean_ns, count)).astype(np.int64)
 
 
 def queue_p99_ns(rate_per_s, service_ns, seconds=2000, seed=99):

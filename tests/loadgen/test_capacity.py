@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
+import numpy as np
 import pytest
 
 from surplus.loadgen.capacity.misses import Misses, misses_of
@@ -15,11 +16,12 @@ from surplus.loadgen.cli import main
 from surplus.loadgen.generator import Generator
 from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.record import Recorder
-from surplus.loadgen.stats import summarise
-from tests.loadgen.queue_model import queue_p99_ns, queue_records
+from surplus.loadgen.stats import LoadSummary, summarise
+from tests.loadgen.queue_model import exponential_ns, queue_p99_ns, queue_records
 
 SERVICE_NS, TARGET_NS = 2_000_000, 12_000_000
 TARGET = LatencyTarget(TARGET_NS)
+_SUMMARY = LoadSummary(0, 0, {}, 0, 0.0, None, None, None, None, ())
 
 
 def _window(rate_per_s, number, seed, window_ns=20 * 10**9, generator=None):
@@ -90,19 +92,96 @@ def test_what_is_not_held_again_is_lowered():
     assert [trial.is_check for trial in found.trials[-5:]] == [True] * 5
 
 
-@pytest.mark.parametrize(("share", "verdict"), [(0.0095, "missed"), (0.004, "held")])
-def test_a_rate_at_the_edge_is_asked_for_again(share, verdict):
+@pytest.mark.parametrize(
+    ("queries", "missed", "most", "windows", "verdict"),
+    [
+        (1000, 1, 4, 1, RateVerdict.HELD),
+        (1000, 30, 4, 1, RateVerdict.MISSED),
+        (1000, 4, 4, 2, RateVerdict.HELD),
+        (1000, 15, 4, 2, RateVerdict.MISSED),
+        (1000, 9, 4, 2, RateVerdict.UNCLEAR),  # it would fail its checks
+        (300, 1, 4, 3, RateVerdict.HELD),
+        (300, 1, 2, 2, RateVerdict.UNCLEAR),
+        (1000, 9, 1, 1, RateVerdict.UNCLEAR),
+    ],
+)
+def test_a_rate_that_is_not_clear_is_asked_for_again_while_that_helps(
+    queries, missed, most, windows, verdict
+):
     async def run(rate_per_s, number):
         asked.append(rate_per_s)
-        missed = round(1000 * share) if rate_per_s == 100 else 1000
-        return Window(Misses(1000, missed), _window(10.0, 0, 0).summary)
+        late = missed if rate_per_s == 100 else queries
+        return Window(Misses(queries, late), _window(10.0, 0, 0).summary)
 
     asked = []
-    found = asyncio.run(RateSearch(run, RampParams(TARGET, checks=0)).search(100.0))
-    first = found.trials[0]
-    assert first.misses.queries == 1000 * asked.count(100.0)
-    assert asked.count(100.0) == 4 if verdict == "missed" else 2
-    assert (first.verdict is RateVerdict.HELD) == (verdict == "held")
+    params = RampParams(TARGET, checks=0, most_windows=most)
+    first = asyncio.run(RateSearch(run, params).search(100.0)).trials[0]
+    assert first.misses.queries == queries * windows
+    assert asked.count(100.0) == windows
+    assert first.verdict is verdict
+
+
+def test_rates_that_hold_once_but_not_again_are_not_tried_step_by_step():
+    """From 110 down to 67 there are fifty steps of a hundredth."""
+
+    async def run(rate_per_s, number):
+        tried.append(rate_per_s)
+        is_held = rate_per_s <= 67 or (rate_per_s < 110 and rate_per_s not in tried[:-1])
+        return Window(Misses(1000, 0 if is_held else 500), _window(10.0, 0, 0).summary)
+
+    tried = []
+    found = asyncio.run(RateSearch(run, RampParams(TARGET, resolution=0.01)).search(60.0))
+    assert found.is_checked
+    assert 60 <= found.rate_per_s <= 67
+    assert found.missed_per_s / found.rate_per_s <= 1.01 + 1e-9
+    assert sum(len(trial.windows) for trial in found.trials) <= 50
+
+
+def _searched(model, seed, start_per_s):
+    """A search in windows of 100 s on a simulated queue: what was found, in how many windows."""
+    mean_ns, target_ns = 2_000_000, 30_000_000
+
+    async def run(rate_per_s, number):
+        load = LoadgenParams(100 * 10**9, 500, 10**9)
+        service_ns = mean_ns if model == "M/D/1" else exponential_ns(mean_ns, [7, seed, number])
+        records = queue_records(rate_per_s, service_ns, load, [seed, number])
+        return Window(misses_of(records, target_ns), _SUMMARY)
+
+    search = RateSearch(run, RampParams(LatencyTarget(target_ns)))
+    found = asyncio.run(search.search(start_per_s))
+    again = asyncio.run(run(found.rate_per_s, 10_000))
+    windows = sum(len(trial.windows) for trial in found.trials)
+    return found, windows, again.misses.share <= TARGET.allowed
+
+
+@pytest.mark.parametrize(
+    ("model", "start_per_s"), [("M/M/1", 60.0), ("M/M/1", 500.0), ("M/D/1", 500.0)]
+)
+def test_a_known_capacity_is_found_in_few_windows_and_holds(model, start_per_s):
+    results = [_searched(model, seed, start_per_s) for seed in range(10)]
+    # The time in an M/M/1 queue is exponential, of rate service less arrivals.
+    exact_per_s = 500 - np.log(100) / 0.03
+    capacity_per_s = exact_per_s if model == "M/M/1" else _capacity_of_constant_service()
+    found = np.array([result.rate_per_s for result, _, _ in results]) / capacity_per_s
+    windows = np.array([count for _, count, _ in results])
+    # Five checks, each by itself, leave room for what chance does to a window.
+    assert found.max() <= 1.02
+    assert np.median(found) >= 1 / 1.05**2
+    assert found.min() >= 1 / 1.05**3
+    # Of which five are checks, two to four find a bracket, and four bisect it.
+    assert windows.mean() <= 17
+    assert windows.max() <= 26
+    assert sum(holds for _, _, holds in results) >= 9
+
+
+def _capacity_of_constant_service():
+    """Of a long run, by bisection."""
+    low, high = 300.0, 500.0
+    while high / low > 1.005:
+        middle = (low + high) / 2
+        is_held = queue_p99_ns(middle, 2_000_000, 500) <= 30_000_000
+        low, high = (middle, high) if is_held else (low, middle)
+    return low
 
 
 def test_wilson_s_interval_is_as_published():

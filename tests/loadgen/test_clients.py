@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from surplus.loadgen.clients.in_process import InProcessClient
-from surplus.loadgen.clients.inputs import InputParams, ModelInput, TensorMetadata, make_inputs
+from surplus.loadgen.clients.inputs import (
+    InputParams,
+    ModelInput,
+    TensorMetadata,
+    make_inputs,
+    make_queries,
+)
 from surplus.loadgen.clients.protocol import ModelInferRequest
 from surplus.loadgen.clients.tensors import DATATYPES, FILLS, from_array
 from surplus.loadgen.duration import parse_duration_ns
@@ -51,6 +57,18 @@ def test_inputs_keep_the_order_of_the_model():
     made = make_inputs(InputParams(specs=(ModelInput("b", (3,), "FP32"),)), metadata)
     assert [(tensor.name, tensor.shape) for tensor in made] == [("a", (2,)), ("b", (3,))]
     assert set(np.frombuffer(made[0].raw, "<i8")) <= {0, 1}
+
+
+def test_queries_take_turns_through_the_files_of_a_folder(tmp_path):
+    metadata = [TensorMetadata("x", "FP32", (1,)), TensorMetadata("n", "INT64", (1,))]
+    for k in (2, 0, 1):
+        np.savez(tmp_path / f"{k}.npz", x=np.float32([k]))
+    queries = make_queries(InputParams(file=tmp_path), metadata)
+    assert [query[0].raw for query in queries] == [np.float32([k]).tobytes() for k in range(3)]
+    assert [query[1].name for query in queries] == ["n"] * 3  # made up
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(PayloadError, match=r"no .npz in .*empty"):
+        make_queries(InputParams(file=tmp_path / "empty"), metadata)
 
 
 def test_in_process_client_passes_the_query_on_and_its_failure_back():

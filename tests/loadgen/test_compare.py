@@ -22,6 +22,7 @@ from surplus.loadgen.measurement import Measurement
 from surplus.loadgen.open_loop import OpenLoopParams
 from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.plots import PLOTS
+from surplus.loadgen.plots.plot import Named
 from surplus.loadgen.result import to_document
 from surplus.loadgen.stats import summarise
 from tests.loadgen.queue_model import queue_records
@@ -90,7 +91,8 @@ def test_what_makes_a_comparison_unfair_is_said(files, capsys):
     document = _document(2_000_000)
     document["load"]["rate_per_s"] = 100
     document["summary"]["errors"] = {"UNAVAILABLE": 3}
-    document["summary"]["generator"] = {"is_bottleneck": True}
+    document["summary"]["warnings"] = ["the generator itself was late"]
+    document["target"]["model"] = "other"
     document["confidence"]["drifts"] = True
     (files / "b.json").write_text(json.dumps(document))
     assert main(["compare", str(files / "a.json"), str(files / "b.json")]) == 0
@@ -98,10 +100,22 @@ def test_what_makes_a_comparison_unfair_is_said(files, capsys):
     for part in (
         "rate_per_s was 200.0, and then 100",
         "the second run had errors",
-        "the generator was the limit of the second run",
+        "of the second run: the generator itself was late",
+        "model was m, and then other",
         "the second run drifted",
     ):
         assert part in said
+
+
+def test_what_only_one_of_two_loops_has_is_not_told_beside_that(files, capsys):
+    document = _document(2_000_000)
+    document["load"] = {"loop": "closed", "users": 4, "protocol": "grpc"}
+    (files / "b.json").write_text(json.dumps(document))
+    assert main(["compare", str(files / "a.json"), str(files / "b.json")]) == 0
+    said = capsys.readouterr()
+    differing = [line for line in said.err.splitlines() if "the loads differ" in line]
+    assert differing == ["loadgen: warning: the loads differ: loop was open, and then closed"]
+    assert "│ latency p99.9 │" in said.out  # whole, however narrow the terminal
 
 
 @pytest.mark.parametrize(
@@ -109,7 +123,8 @@ def test_what_makes_a_comparison_unfair_is_said(files, capsys):
     [
         ("{", "b.json: Expecting property name"),
         ("[]", "b.json: not a result of loadgen"),
-        ('{"format": "loadgen-capacity/1"}', "b.json: not a result of loadgen"),
+        ('{"format": 3}', "b.json: not a result of loadgen"),
+        ('{"format": "loadgen-capacity/1"}', "b.json: is loadgen-capacity/1, which cannot be used"),
         ('{"format": "loadgen-result/1", "target": {}, "load": {}}', "b.json: summary: is missing"),
         (
             '{"format": "loadgen-result/1", "target": {}, "load": {}, "summary": {}}',
@@ -135,7 +150,7 @@ def _capacity_document():
     return capacity_document(found, PARAMS, ramp)
 
 
-@pytest.mark.parametrize("suffix", [".png", ".svg"])
+@pytest.mark.parametrize("suffix", [".PNG", ".svg"])
 @pytest.mark.parametrize("what", sorted(PLOTS))
 def test_results_are_drawn(files, what, suffix):
     pytest.importorskip("matplotlib")
@@ -146,7 +161,15 @@ def test_results_are_drawn(files, what, suffix):
     output = files / f"out{suffix}"
     assert main(["plot", what, *results, "-o", str(output)]) == 0
     begin = output.read_bytes()[:1000]
-    assert begin.startswith(b"\x89PNG") if suffix == ".png" else b"<svg" in begin
+    assert begin.startswith(b"\x89PNG") if suffix == ".PNG" else b"<svg" in begin
+
+
+def test_a_search_s_target_and_capacity_are_named_in_its_picture(files):
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    PLOTS["latency-over-load"](figure, [Named("search", _capacity_document())])
+    (axes,) = figure.axes
+    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert texts == ["search: p50", "search: p99", "search: target", "search: what is held"]
 
 
 def test_what_cannot_be_drawn_is_said(files, capsys):

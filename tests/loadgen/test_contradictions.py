@@ -9,6 +9,7 @@ from surplus.loadgen.cli import main
 
 _ASK = ["--url", "127.0.0.1:9", "--model", "m"]
 _HERE = ["--in-process", "m.onnx"]
+_ACCURACY = ["mlperf", "offline", *_ASK, "--mode", "accuracy"]
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,15 @@ _HERE = ["--in-process", "m.onnx"]
         ),
         (["capacity", *_ASK, "--slo", "1s", "--runtime", "surplus"], "--runtime is of models"),
         (["mlperf", "single-stream", *_HERE, "--timeout", "1s"], "--timeout is of a server"),
+        (["mlperf", "offline", *_ASK, "--expect", "e.npz"], "--expect is of accuracy"),
+        (["mlperf", "offline", *_ASK, "--answers", "a.npz"], "--answers is of accuracy"),
+        ([*_ACCURACY, "--duration", "1m"], "--duration is of performance"),
+        ([*_ACCURACY, "--count", "5"], "--count is of performance"),
+        ([*_ACCURACY, "--compare"], "--compare is of performance"),
+        ([*_ACCURACY, "--shared-memory"], "--shared-memory is of performance"),
+        ([*_ACCURACY, "--rate", "5"], "--rate is for server, not offline"),
+        ([*_ACCURACY, "--slo", "1s"], "--slo is of performance, not of accuracy"),
+        ([*_ACCURACY, "--percentile", "9"], "--percentile is of performance, not of accuracy"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

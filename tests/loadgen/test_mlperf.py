@@ -9,6 +9,7 @@ import sys
 from types import SimpleNamespace
 
 import grpc
+import numpy as np
 import pytest
 
 from surplus.loadgen.cli import main
@@ -17,8 +18,11 @@ from surplus.loadgen.mlperf import library
 from surplus.loadgen.mlperf.asking import Asking
 from surplus.loadgen.mlperf.library import mlperf_missing
 from surplus.loadgen.mlperf.params import MlperfParams
-from surplus.loadgen.mlperf.result import mlperf_rows, read_mlperf_log
+from surplus.loadgen.mlperf.result import incomplete_result, read_mlperf_log
+from surplus.loadgen.mlperf.table import mlperf_rows
 from surplus.loadgen.native import http2_missing
+from surplus.loadgen.record import Recorder
+from surplus.loadgen.targets.feed import Loss
 
 _MISSING = mlperf_missing() or http2_missing()
 needs_loadgen = pytest.mark.skipif(_MISSING is not None, reason=str(_MISSING))
@@ -29,6 +33,7 @@ class StandInFeed:
     """A target that answers when it is told to, in turns."""
 
     requests = 4
+    loss = None
 
     def __init__(self, *ended):
         self.asked, self.ended = [], list(ended)
@@ -51,8 +56,17 @@ def test_samples_wait_here_until_there_is_room_for_them():
     assert feed.asked == [3, 1]
     asking.answer()
     assert feed.asked == [3, 1, 2, 0]
-    assert told == [[103], [102, 101], [100]]
+    assert told == [[(103, b"")], [(102, b""), (101, b"")], [(100, b"")]]
     assert (asking.count, asking.measured_count, asking.failed) == (4, 4, 1)
+
+
+def test_a_target_that_is_lost_is_told_of_once_it_is_over():
+    feed = StandInFeed([(0, True)], [(1, False)])
+    feed.loss = Loss("it went away", None)
+    asking = Asking(feed, 2, lambda ended: None)
+    asking.issue(_samples(3, 1, 2))
+    asking.answer()
+    assert asking.lost.result(0) is feed.loss
 
 
 def _run(identity, capsys, *words):
@@ -145,6 +159,43 @@ def test_a_run_can_be_interrupted(identity):
         assert process.stderr.read() == b"loadgen: interrupted\n"
 
 
+@needs_loadgen
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["single-stream"], "mean_ns"),
+        (["server", "--rate", "500", "--slo", "1s"], "p99_ns"),
+        (["offline", "--rate", "1000"], "samples_per_s"),
+        (["server", "--mode", "accuracy", "--rate", "1"], "samples"),
+    ],
+    ids=["single-stream", "server", "offline", "accuracy"],
+)
+def test_a_server_that_goes_away_ends_a_run_that_says_what_there_was(
+    identity, tmp_path, words, shown
+):
+    """Long before its time: LoadGen itself would go on for two minutes."""
+    where = ["--url", identity.url, "--model", "identity", "--warmup", "0s", "--json", "-"]
+    length = [] if "accuracy" in words else ["--duration", "2m"]
+    for k in range(60):
+        np.savez(tmp_path / f"{k}.npz", **{"x:0": np.zeros((1, 4), np.float32)})
+    command = [sys.executable, "-m", "surplus.loadgen", "mlperf", *words, *where, *length]
+    with subprocess.Popen(
+        [*command, "--inputs", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        while len(identity.requests) < 22:  # 20 of them are the warm-up's
+            assert process.poll() is None
+        identity.end()
+        said, error = process.communicate(timeout=120)
+    result = json.loads(said)
+    assert process.returncode == 1
+    assert (result["is_valid"], result["is_complete"]) == (False, False)
+    lost = f"the server at {identity.url} went away: "
+    assert result["reasons"][0].startswith(lost)
+    assert error.decode().splitlines()[-1].startswith(f"loadgen: {lost}")
+    assert result["figures"]["samples"] >= 1
+    assert shown in result["figures"]
+
+
 def test_without_loadgen_the_extra_is_named(identity, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "mlperf_loadgen", None)
     words = ["mlperf", "single-stream", "--url", identity.url, "--model", "identity"]
@@ -190,6 +241,20 @@ def test_a_log_without_a_result_is_told_of(tmp_path):
     (tmp_path / "mlperf_log_detail.txt").write_text("nothing\n")
     with pytest.raises(ResultError, match="LoadGen came to no result"):
         read_mlperf_log(tmp_path, 0)
+
+
+def test_what_is_not_complete_has_our_own_figures():
+    recorder = Recorder()
+    for k in range(10):
+        recorder.finish(recorder.begin(k, k), k + 1_000_000)
+    recorder.finish(recorder.begin(10, 10), 20, "UNAVAILABLE")
+    result = incomplete_result(Loss("it went away", recorder.records()), 1, "6.0")
+    rows = mlperf_rows(result, MlperfParams("single-stream"))
+    assert rows["result"] == "INCOMPLETE: it went away; 1 samples failed"
+    assert rows["samples answered"] == "10"
+    assert rows["latency p99.9"] == "1.000 ms"
+    offline = mlperf_rows(result, MlperfParams("offline", rate_per_s=1.0))
+    assert "samples" in offline
 
 
 def test_the_table_begins_with_what_the_scenario_is_about(tmp_path):

@@ -19,6 +19,8 @@ from surplus.loadgen.open_loop import OpenLoopParams
 from surplus.loadgen.params import LoadgenParams
 from surplus.loadgen.query_plan import planned
 from surplus.loadgen.record import OVERFLOW
+from surplus.loadgen.targets import native_run
+from surplus.loadgen.transport import TransportParams
 from tests.loadgen.echo_server import EchoServer
 from tests.loadgen.scripted_server import ScriptedServer
 
@@ -225,19 +227,7 @@ def test_a_server_that_comes_back_is_asked_again(echo):
         return request
 
     def talk(connection, number):
-        with socket.create_connection(echo.address) as behind:
-            ends = [
-                threading.Thread(target=_pump, args=pair)
-                for pair in ((connection, behind), (behind, connection))
-            ]
-            for end in ends:
-                end.start()
-            if number == 1:  # 0 is the probe of the address
-                is_asked.wait()
-                for side in (connection, behind):
-                    side.shutdown(socket.SHUT_RDWR)
-            for end in ends:
-                end.join()
+        _pass_on(connection, echo.address, is_asked if number == 1 else None)  # 0 is a probe
 
     echo.answer = first_hangs
     server = ScriptedServer(talk)
@@ -247,6 +237,115 @@ def test_a_server_that_comes_back_is_asked_again(echo):
         server.end()
     assert records.is_kind("UNAVAILABLE")[0]
     assert not records.kind[1:].any()
+
+
+def test_a_server_that_is_connected_to_but_never_speaks_again_is_given_up(echo, monkeypatch):
+    """Its socket still listens, as of a child that has inherited it; queries have a minute."""
+    monkeypatch.setattr(native_load, "PATIENCE_NS", 50_000_000)
+    server = ScriptedServer(_once(echo))
+    try:
+        records = _closed(_target(server.address), 5).run()
+    finally:
+        server.end()
+    assert list(records.is_kind("UNAVAILABLE")) == [False, True, True]
+
+
+def test_a_fed_run_ends_when_its_server_has_gone(echo, monkeypatch):
+    monkeypatch.setattr(native_run, "FED_PATIENCE_NS", 50_000_000)
+    server = ScriptedServer(_once(echo))
+    try:
+        with _feed(_target(server.address)) as feed:
+            feed.ask(0)
+            assert feed.take() == [(0, True)]
+            for _ in range(3):
+                feed.ask(0)
+            ended = [one for some in iter(feed.take, []) for one in some]
+            loss = feed.loss
+        del feed  # and with it its connections
+    finally:
+        server.end()
+    assert (1, False) in ended
+    assert not any(is_ok for _, is_ok in ended)
+    assert loss.reason.startswith(f"the server at {HostPort(*server.address)} went away: ")
+    assert (loss.records.kind == 0).sum() == 1
+
+
+def test_a_fed_run_ends_when_its_server_says_nothing_until_a_query_is_out_of_time(
+    echo, monkeypatch
+):
+    monkeypatch.setattr(native_run, "FED_PATIENCE_NS", 10_000_000)
+
+    async def never(request, context):
+        await asyncio.Event().wait()
+
+    echo.answer = never
+    with _feed(_target(echo.address, timeout_ns=50_000_000)) as feed:
+        feed.ask(0)
+        assert [one for some in iter(feed.take, []) for one in some] == [(0, False)]
+        assert "it said nothing until queries ran out of time" in feed.loss.reason
+
+
+def test_a_fed_run_goes_on_while_its_server_answers_other_queries(echo, monkeypatch):
+    """The first one is never answered, but those beside it are, until it is out of time."""
+    monkeypatch.setattr(native_run, "FED_PATIENCE_NS", 200_000_000)
+
+    async def first_hangs(request, context):
+        if len(echo.requests) == 1:
+            await asyncio.Event().wait()
+        return request
+
+    echo.answer = first_hangs
+    with _feed(_target(echo.address, timeout_ns=300_000_000)) as feed:
+        feed.ask(0)
+        ended, asked = [], 1
+        while (0, False) not in ended:
+            feed.ask(0)
+            ended += feed.take()
+            asked += 1
+        feed.finish()
+        ended += [one for some in iter(feed.take, []) for one in some]
+        assert feed.loss is None
+    assert len(ended) == asked
+    assert [number for number, is_ok in ended if not is_ok] == [0]
+
+
+def _feed(target):
+    return native_run.feed_natively(target, TransportParams(connections=1), bytes, keeps=False)
+
+
+def _once(echo):
+    """Passes on what is said until a second query comes; who connects anew hears nothing."""
+    is_enough = threading.Event()
+
+    async def answer(request, context):
+        if len(echo.requests) > 1:
+            is_enough.set()
+            await asyncio.Event().wait()
+        return request
+
+    def talk(connection, number):
+        if number == 1:  # 0 is the probe of the address
+            _pass_on(connection, echo.address, is_enough)
+        else:
+            _drain(connection, number)
+
+    echo.answer = answer
+    return talk
+
+
+def _pass_on(connection, address, is_over=None):
+    """Both ways, until it is over or one side ends."""
+    with socket.create_connection(address) as behind:
+        pairs = ((connection, behind), (behind, connection))
+        ends = [threading.Thread(target=_pump, args=pair) for pair in pairs]
+        for end in ends:
+            end.start()
+        if is_over is not None:
+            is_over.wait()
+            for side in (connection, behind):
+                side.shutdown(socket.SHUT_RDWR)
+        for end in ends:
+            end.join()
 
 
 def _pump(source, sink):
@@ -349,6 +448,7 @@ def test_bad_arguments_are_refused_where_they_enter(echo, wrong, message):
         "connect_ns": _MINUTE_NS,
         "patience_ns": _MINUTE_NS,
         "is_compared": False,
+        "is_kept": False,
     }
     with pytest.raises(ValueError, match=message):
         Load(**right | wrong)

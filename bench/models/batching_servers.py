@@ -1,0 +1,158 @@
+"""A model behind a server that batches its queries in one way: ours, or Triton's."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import tritonclient.grpc as triton
+from tritonclient.utils import np_to_triton_dtype
+
+from bench.infrastructure.built_models import FOLDER
+from bench.infrastructure.ports import free_port
+from bench.neighbours.triton.environment import TritonEnvironment, server_options
+from bench.neighbours.triton.model_files import TritonModelParams, write_model
+from bench.serving.payloads import Payload
+from bench.serving.server_process import ServerProcess
+from surplus import models
+
+SIZES: dict[str, dict[str, Any]] = {
+    "bert_base": {"layers": 2, "hidden": 128, "sequence": 16, "vocabulary": 1000},
+    "resnet50": {"image_size": 64},
+}
+WAYS = DELAYED, AS_THEY_COME, OFF = "with a delay", "as they come", "one by one"
+TRITON = "Triton"
+MOST_ROWS = 16
+CONFIG = f"max_batch_size: {MOST_ROWS}\n"
+DYNAMIC = "dynamic_batching {{ max_queue_delay_microseconds: {} }}\n"
+
+
+def built_open(name: str) -> tuple[Path, Path]:
+    """The model with its leading dimension open, and a query of one row in a file."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"{name}-served-open.onnx"
+    rows = path.with_suffix(".npz")
+    if not path.exists():
+        parameters = SIZES[name]
+        model = models.build(name, **parameters)
+        for value in (*model.graph.input, *model.graph.output):
+            value.type.tensor_type.shape.dim[0].dim_param = "batch"
+        del model.graph.value_info[:]
+        np.savez(rows, **models.example_inputs(name, **parameters))  # type: ignore[arg-type]
+        onnx.save(model, path)
+    return path, rows
+
+
+Start = tuple[Sequence[str | Path], Mapping[str, str]]
+"""A command and its environment."""
+
+
+def ours(folder: Path, name: str, way: str, delay_us: int, port: int) -> Start:
+    """``engine serve``, which batches queries in one way."""
+    version = folder / "repository" / name / "1"
+    version.mkdir(parents=True)
+    version.joinpath("model.onnx").symlink_to(built_open(name)[0])
+    config = CONFIG + (DYNAMIC.format(delay_us) if way == DELAYED else "")
+    version.with_name("config.pbtxt").write_text(config)
+    options = ["--max-batch", "0"] if way == OFF else ["--any-bits"]
+    command: list[str | Path] = [
+        Path(sys.executable).with_name("engine"),
+        "serve",
+        folder / "repository",
+    ]
+    command += ["--cache", FOLDER / "cache", "--no-metrics", "--port", str(port), *options]
+    return command, {**os.environ, "SURPLUS_TUNE": "now"}
+
+
+def tritons(folder: Path, name: str, delay_us: int, port: int) -> Start:
+    """Triton's server and its own batcher."""
+    there = TritonEnvironment()
+    there.link_backends(folder / "backends")
+    file, rows = built_open(name)
+    instances = len(os.sched_getaffinity(0))
+    params = TritonModelParams(
+        file, "onnxruntime", instances, max_batch=MOST_ROWS, delay_us=delay_us
+    )
+    inputs = {
+        key: (np_to_triton_dtype(value.dtype), value.shape[1:])
+        for key, value in np.load(rows).items()
+    }
+    typed = onnx.load(file, load_external_data=False).graph.output
+    outputs = {
+        value.name: ("FP32", (1,) * (len(value.type.tensor_type.shape.dim) - 1)) for value in typed
+    }
+    write_model(folder / "repository", name, params, inputs, outputs)
+    options = [*server_options(folder, port), "--allow-http=false", f"--load-model={name}"]
+    return [there.server, *options], there.variables()
+
+
+class Served(ServerProcess):
+    """A model behind a server, which batches its queries in one way."""
+
+    def __init__(self, folder: Path, name: str, way: str, delay_us: int) -> None:
+        self.name, port = name, free_port()
+        if way == TRITON:
+            command, environment = tritons(folder, name, delay_us, port)
+        else:
+            command, environment = ours(folder, name, way, delay_us, port)
+        file, rows = built_open(name)
+        payloads = {name: Payload(name, file, dict(np.load(rows)))}
+        super().__init__(command, {"grpc": port}, payloads, folder / "log", environment)
+
+    @property
+    def url(self) -> str:
+        """Of gRPC."""
+        return f"127.0.0.1:{self.port('grpc')}"
+
+    def answers(self, rows: Mapping[str, Any]) -> list[Any]:
+        """Of 32 queries that overlap."""
+        done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        inputs = []
+        for key, value in rows.items():
+            inputs.append(triton.InferInput(key, value.shape, np_to_triton_dtype(value.dtype)))
+            inputs[-1].set_data_from_numpy(value)
+        with triton.InferenceServerClient(self.url) as client:
+            output = client.get_model_metadata(self.name).outputs[0].name
+            for _ in range(32):
+                client.async_infer(
+                    self.name, inputs, lambda result, error: done.put(error or result)
+                )
+            found = [done.get(timeout=60) for _ in range(32)]
+        if wrong := [one for one in found if isinstance(one, Exception)]:
+            raise wrong[0]
+        return [one.as_numpy(output) for one in found]
+
+    def capacity(self, target_ms: float, resolution: float, window: str) -> float:
+        """The highest rate, a second, of which 99 % are answered within the target."""
+        how = ["--slo", f"{target_ms}ms", "--resolution", resolution, "--window", window]
+        return float(self._load("capacity", *how)["capacity_per_s"])
+
+    def run(self, rate_per_s: float, duration: str, seed: int) -> dict[str, Any]:
+        """What ``loadgen run`` says of that rate; one seed, the same arrivals."""
+        how = ["--rate", str(rate_per_s), "--duration", duration, "--seed", str(seed)]
+        return self._load("run", *how)
+
+    def calls(self) -> dict[int, int]:
+        """Calls of the model so far, by how many rows they had; none where nothing is told."""
+        with triton.InferenceServerClient(self.url) as client:
+            (row,) = client.get_inference_statistics(self.name).model_stats
+        return {int(b.batch_size): int(b.compute_infer.count) for b in row.batch_stats}
+
+    def _load(self, verb: str, *how: str) -> dict[str, Any]:
+        command = [Path(sys.executable).with_name("loadgen"), verb, "--model", self.name]
+        command += ["--url", self.url, "--inputs", built_open(self.name)[1], *how]
+        done = subprocess.run(
+            [*map(str, command), "--json", "-"], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise RuntimeError(done.stderr.strip())
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
