@@ -29,6 +29,8 @@ MODES = {PERFORMANCE: "PerformanceOnly", ACCURACY: "AccuracyOnly"}
 _PERCENTILES = {SINGLE_STREAM: 90.0, MULTI_STREAM: 99.0, SERVER: 99.0}
 _RATED = (SERVER, OFFLINE)
 NS_PER_MS = 1_000_000
+MOST_OFFLINE_SAMPLES = 5_000_000
+"""They take some 300 bytes each; LoadGen asks for 24,576 at least."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +89,24 @@ class MlperfParams:
                 raise ValueError(f"{name} must be >= 1, got {value}")
         if self.rate_per_s is not None and not 0 < self.rate_per_s < float("inf"):
             raise ValueError(f"rate must be > 0, got {self.rate_per_s}")
+        if self.scenario == OFFLINE and not self.is_for_accuracy:
+            self._check_offline_samples()
         if self.target_ns is not None and self.target_ns < 1:
             raise ValueError(f"the latency target must be > 0, got {self.target_ns} ns")
         if self.percentile is not None and not 0 < self.percentile < 100:
             raise ValueError(f"percentile must be between 0 and 100, got {self.percentile}")
         if self.seed < 0:
             raise ValueError(f"seed must be >= 0, got {self.seed}")
+
+    def _check_offline_samples(self) -> None:
+        """They are made all at once, and each takes memory until it is answered."""
+        assert self.rate_per_s is not None, "offline has one"
+        samples = round(self.rate_per_s * self.duration_ns / NS_PER_S)
+        if samples > MOST_OFFLINE_SAMPLES:
+            raise ValueError(
+                f"--rate and --duration make {samples:,} samples at once, of at most"
+                f" {MOST_OFFLINE_SAMPLES:,}"
+            )
 
     def _check_what_belongs(self) -> None:
         """What a scenario needs is there, and nothing that it has no use for."""

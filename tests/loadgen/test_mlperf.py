@@ -214,6 +214,7 @@ def test_without_loadgen_the_extra_is_named(identity, capsys, monkeypatch):
         (["single-stream", "--rate", "4"], "--rate is for server, offline, not single-stream"),
         (["offline", "--rate", "5", "--percentile", "9"], "--percentile is for single-stream"),
         (["server", "--rate", "-1", "--slo", "1s"], "rate must be > 0, got -1.0"),
+        (["offline", "--rate", "1e6"], "make 10,000,000 samples at once, of at most 5,000,000"),
         (["multi-stream", "--samples", "0"], "samples must be >= 1, got 0"),
         (["single-stream", "--percentile", "100"], "percentile must be between 0 and 100"),
         (["single-stream", "--duration", "1us"], "the duration must be a millisecond or longer"),
