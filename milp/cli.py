@@ -13,13 +13,22 @@ from surplus.milp.result import Result, Status
 from surplus.milp.solve import solve
 from surplus.milp.solvers import solver_names
 from surplus.milp.table import result_table
-from surplus.placement import Problem
+from surplus.placement import ContradictionError, Problem
 
 NS_PER_US = 1_000
 
+_INTERNAL_ERROR = 70
+"""EX_SOFTWARE of sysexits.h."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit status: 0 with a plan, 1 without, 2 on an error."""
+    """Run the command.
+
+    Returns
+    -------
+    int
+        0 with a plan, 1 without, 2 on an error, 70 where a bound is above a plan.
+    """
     options = _parser().parse_args(arguments)
     try:
         problem = Problem.from_json(options.problem.read_text(encoding="utf-8"))
@@ -34,6 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, UnicodeDecodeError, ValueError, SolverUnavailableError) as error:
         print(f"milp: error: {error}", file=sys.stderr)
         return 2
+    except ContradictionError as error:
+        print(f"milp: internal error: {error}", file=sys.stderr)
+        return _INTERNAL_ERROR
     return 1 if result.status in (Status.BOUND_ONLY, Status.INFEASIBLE) else 0
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surplus.placement import balance, baseline, best, comm_sd, heft, qd, sd
-    from surplus.placement.bounds import Bounds, lower_bounds
+    from surplus.placement.bounds import Bounds, ContradictionError, check_bound, lower_bounds
     from surplus.placement.fit_memory import InfeasibleError
     from surplus.placement.memory import MemoryUse, memory_use
     from surplus.placement.placement import Placement
@@ -41,6 +41,7 @@ __all__ = [
     "Blob",
     "Bounds",
     "CommonRow",
+    "ContradictionError",
     "Device",
     "DeviceColumn",
     "InfeasibleError",
@@ -62,6 +63,7 @@ __all__ = [
     "baseline",
     "best",
     "check",
+    "check_bound",
     "comm_sd",
     "common_table",
     "heft",
@@ -83,6 +85,7 @@ _HOMES = {
     "Blob": "problem",
     "Bounds": "bounds",
     "CommonRow": "table",
+    "ContradictionError": "bounds",
     "Device": "problem",
     "DeviceColumn": "table",
     "InfeasibleError": "fit_memory",
@@ -101,6 +104,7 @@ _HOMES = {
     "Timeline": "timeline",
     "Violation": "validator",
     "check": "validator",
+    "check_bound": "bounds",
     "common_table": "table",
     "keeps_devices": "policy",
     "lower_bounds": "bounds",

@@ -64,6 +64,11 @@ class Device:
             return service_ns
         return int(service_ns * self.slowdown[min(busy, len(self.slowdown)) - 1])
 
+    def least_ns(self, service_ns: int, width: int) -> int:
+        """Least that a task of ``width`` lanes can take here, whatever runs beside it."""
+        last = max(width, min(self.lanes, len(self.slowdown)))
+        return min(self.slowed_ns(service_ns, busy) for busy in range(width, last + 1))
+
 
 def link_name(source: str, target: str) -> str:
     """Name of the link between two memory spaces."""
@@ -255,6 +260,19 @@ class Problem:
             for other in before:
                 rows[other].add(task)
         return tuple(tuple(sorted(row)) for row in rows)
+
+    @cached_property
+    def least_service_ns(self) -> tuple[tuple[int | None, ...], ...]:
+        """Of each task by device: what bounds may count on, however lanes slow each other."""
+        return tuple(
+            tuple(
+                None if time_ns is None else device.least_ns(time_ns, task.width(index))
+                for index, (device, time_ns) in enumerate(
+                    zip(self.devices, task.service_ns, strict=True)
+                )
+            )
+            for task in self.tasks
+        )
 
     @cached_property
     def _link_table(self) -> Mapping[tuple[str, str], Link]:

@@ -1,4 +1,5 @@
 import json
+import sys
 
 import pytest
 
@@ -66,3 +67,12 @@ def test_no_plan_is_not_success(tmp_path, capsys):
     path.write_text(two_devices(heavy, memory_bytes=(10, 10)).to_json())
     assert main([str(path)]) == 1
     assert "infeasible" in capsys.readouterr().out
+
+
+def test_a_bound_above_a_plan_is_a_status_of_its_own(problem_file, capsys, monkeypatch):
+    search = sys.modules["surplus.milp.search"]
+    monkeypatch.setattr(search, "combinatorial_bound_ns", lambda problem: 12_345)
+    assert main([str(problem_file)]) == 70
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "bound of 12345 ns is above a plan of " in shown.err

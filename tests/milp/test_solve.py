@@ -6,7 +6,15 @@ import pytest
 from surplus.milp import SolveParams, Status, solve
 from surplus.milp.search import combinatorial_bound_ns
 from surplus.milp.solvers.job import SolverReport, SolverStatus
-from surplus.placement import Placement, Task, make_policy, policy_names, simulate, validate
+from surplus.placement import (
+    ContradictionError,
+    Placement,
+    Task,
+    make_policy,
+    policy_names,
+    simulate,
+    validate,
+)
 from surplus.placement.random_graphs import DetectorParams, detector, inception, small_random
 from tests.milp.exhaustive import best_makespan_ns
 from tests.milp.problems import edge, two_devices
@@ -190,13 +198,27 @@ def unsolved():
     return small_random(13, 5)
 
 
-def test_a_bound_above_a_plan_is_reported_and_discarded(monkeypatch, unsolved):
+def test_a_solvers_bound_above_a_plan_fails_and_names_both(monkeypatch, unsolved):
     wrong = SolverReport(SolverStatus.UNSOLVED, bound=1e6)
     monkeypatch.setattr(MODULE, "run_job", lambda job, progress, grace_s: wrong)
-    result = solve(unsolved)
-    assert "above a valid plan" in result.message
-    assert result.bound_ns == combinatorial_bound_ns(unsolved)
-    assert result.status is Status.FEASIBLE
+    with pytest.raises(ContradictionError, match=r"cpsat: .* 1000000 ns is above a plan of \d+ ns"):
+        solve(unsolved, SolveParams("cpsat"))
+
+
+def test_a_bound_above_a_plan_is_no_proof(monkeypatch, unsolved):
+    monkeypatch.setattr(MODULE, "combinatorial_bound_ns", lambda problem: 10**6)
+    with pytest.raises(ContradictionError, match=r"1000000 ns is above a plan of \d+ ns"):
+        solve(unsolved)
+
+
+@pytest.mark.parametrize("solver", ["cpsat", "highs"])
+def test_lanes_that_speed_each_other_up_leave_no_negative_gap(solver):
+    # Half as long side by side: 1500 for both, where their times alone say 3000.
+    plain = two_devices([(None, 3_000)] * 2, lanes=(1, 2))
+    host, gpu = plain.devices
+    problem = replace(plain, devices=(host, replace(gpu, slowdown=(1.0, 0.5))))
+    result = checked(problem, SolveParams(solver, time_limit_s=20, threads=1))
+    assert (result.makespan_ns, result.bound_ns, result.gap) == (1_500, 1_500, 0.0)
 
 
 def test_a_false_infeasible_is_reported_and_the_plan_kept(monkeypatch, unsolved):
