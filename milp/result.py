@@ -15,7 +15,8 @@ class Status(StrEnum):
     """How good the answer is known to be."""
 
     OPTIMAL = "optimal"
-    """The makespan equals the bound, within the requested gap or the solver's tolerance."""
+    """The makespan equals a bound of the whole problem, within the requested gap or the solver's
+    tolerance; never for a solver's word about its model alone."""
     FEASIBLE = "feasible"
     """A valid plan; there may be a shorter one, but none below the bound."""
     BOUND_ONLY = "bound_only"
@@ -51,6 +52,10 @@ class Result:
         Which solver was asked.
     message : str
         What happened, in a few words.
+    left_out : tuple of str
+        What of the problem the solver's model does not know, although ``makespan_ns`` counts it.
+        ``bound_ns`` holds with it. So a plan that meets the bound is optimal all the same, but
+        some gaps cannot close.
     """
 
     status: Status
@@ -63,6 +68,7 @@ class Result:
     dispatched_ns: int | None
     solver: str
     message: str
+    left_out: tuple[str, ...] = ()
 
     def to_json(self, problem: Problem) -> str:
         """Serialise with the names of tasks and devices of ``problem``."""
@@ -78,6 +84,7 @@ class Result:
                 "dispatched_ns": self.dispatched_ns,
                 "solver": self.solver,
                 "message": self.message,
+                "left_out": list(self.left_out),
                 "tasks": self._task_rows(problem),
             },
             indent=1,

@@ -11,6 +11,7 @@ from surplus.milp.copies import CopyPair, overlaps
 from surplus.milp.decoded import Decoded
 from surplus.milp.formulation import Formulation, formulate
 from surplus.milp.incumbent import Incumbent, best_of, fits_memory, known_incumbents, make_incumbent
+from surplus.milp.left_out import left_out
 from surplus.milp.memory import MemoryRoom
 from surplus.milp.params import Listener, Progress, SolveParams
 from surplus.milp.reductions import reduce_problem
@@ -62,6 +63,7 @@ class Search:
         self.ends_s = self._began_s + params.time_limit_s
         self._best = best_of(known_incumbents(problem, params.warm_start))
         self._bound_ns = combinatorial_bound_ns(problem)
+        self._left_out = left_out(problem)
         self._infeasible = False
         self.message = "not asked"
         self.proof = "a known plan meets the lower bound"
@@ -103,8 +105,16 @@ class Search:
             timeline=best.timeline if best else None,
             dispatched_ns=best.dispatched_ns if best else None,
             solver=self._params.solver,
-            message=self.proof if status is Status.OPTIMAL else self.message,
+            message=self._message(status),
+            left_out=self._left_out,
         )
+
+    def _message(self, status: Status) -> str:
+        """What happened, and what no proof of the solver counts."""
+        words = self.proof if status is Status.OPTIMAL else self.message
+        if not self._left_out:
+            return words
+        return f"{words}; the model leaves out {', '.join(self._left_out)}: its bound holds with it"
 
     def _ask(
         self, folder: Path, copy_pairs: frozenset[CopyPair], deadline_s: float, room: MemoryRoom
@@ -128,7 +138,7 @@ class Search:
             lambda state: self._learn(state, model) if proves else self._tell(),
             grace_s=grace_s,
         )
-        self.message, self.proof = report.message, f"proven by {self._params.solver}"
+        self.message, self.proof = self._words(report), f"proven by {self._params.solver}"
         if report.status is SolverStatus.INFEASIBLE:
             if proves:
                 self._no_plan(upper_ns)
@@ -144,6 +154,12 @@ class Search:
         if decoded is None or report.status is not SolverStatus.OPTIMAL:
             return frozenset()
         return overlaps(self._problem, decoded.copy_starts_ns)
+
+    def _words(self, report: SolverReport) -> str:
+        """Why there is no proof: that a solver proved its model is none of the plan."""
+        if report.status is not SolverStatus.OPTIMAL:
+            return report.message
+        return f"{self._params.solver} solved its model, but no plan as short as that is known"
 
     def _job(self, path: Path, start: dict[str, float], time_limit_s: float) -> SolverJob:
         return SolverJob(

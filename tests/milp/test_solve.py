@@ -15,9 +15,11 @@ from surplus.placement import (
     simulate,
     validate,
 )
+from surplus.placement.random_disturbances import small_disturbed
 from surplus.placement.random_graphs import DetectorParams, detector, inception, small_random
 from tests.milp.exhaustive import best_makespan_ns
 from tests.milp.problems import edge, two_devices
+from tests.placement.exhaustive import best_dispatch_ns
 
 MODULE = sys.modules["surplus.milp.search"]
 QUICK = SolveParams("highs", time_limit_s=20, threads=1)
@@ -262,3 +264,26 @@ def test_plans_for_a_submitting_thread_are_simulated():
     result = checked(replace(plain, devices=(host, replace(gpu, submit_ns=6))))
     assert (result.makespan_ns, result.dispatched_ns) == (14, 14)
     assert result.status is Status.FEASIBLE
+    assert result.left_out == ("submit_ns of 'gpu'",)
+    assert "optimal" not in result.message.lower()
+    assert "leaves out submit_ns of 'gpu': its bound holds with it" in result.message
+
+
+def test_a_plan_that_meets_the_bound_is_optimal_whatever_is_left_out():
+    # Submitting takes no time that counts: the CPU alone bounds the plan.
+    plain = two_devices([(10, None), (None, 2)])
+    host, gpu = plain.devices
+    result = checked(replace(plain, devices=(host, replace(gpu, submit_ns=6))))
+    assert (result.status, result.makespan_ns) == (Status.OPTIMAL, 10)
+    assert "a known plan meets the lower bound; the model leaves out" in result.message
+
+
+@pytest.mark.parametrize("solver", ["cpsat", "highs"])
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_hold_with_all_that_is_left_out(seed, solver):
+    problem = small_disturbed(seed, 4)
+    result = checked(problem, SolveParams(solver, time_limit_s=20, threads=1))
+    assert result.bound_ns <= best_dispatch_ns(problem)
+    assert (result.left_out == ()) == ("leaves out" not in result.message)
+    if result.status is Status.FEASIBLE:
+        assert result.left_out
