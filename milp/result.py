@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
+from surplus.placement.stored_schedule import schedule_rows
 from surplus.placement.timeline import Timeline
 
 
@@ -74,7 +76,7 @@ class Result:
         """Serialise with the names of tasks and devices of ``problem``."""
         return json.dumps(
             {
-                "format": "surplus-optimum/1",
+                "format": "surplus-optimum/2",
                 "problem": problem.name,
                 "status": str(self.status),
                 "makespan_ns": self.makespan_ns,
@@ -85,22 +87,12 @@ class Result:
                 "solver": self.solver,
                 "message": self.message,
                 "left_out": list(self.left_out),
-                "tasks": self._task_rows(problem),
+                **self._schedule(problem),
             },
             indent=1,
         )
 
-    def _task_rows(self, problem: Problem) -> list[dict[str, str | int]]:
+    def _schedule(self, problem: Problem) -> dict[str, Any]:
         if self.placement is None or self.timeline is None:
-            return []
-        spans = {s.index: s for s in self.timeline if s.kind == "task"}
-        return [
-            {
-                "name": task.name,
-                "device": problem.devices[self.placement.device_of[index]].name,
-                "priority": self.placement.priority[index],
-                "start_ns": spans[index].start_ns,
-                "end_ns": spans[index].end_ns,
-            }
-            for index, task in enumerate(problem.tasks)
-        ]
+            return {"tasks": [], "copies": []}
+        return schedule_rows(problem, self.placement, self.timeline)
