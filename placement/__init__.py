@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from surplus.placement import balance, baseline, best, comm_sd, heft, qd, sd
     from surplus.placement.bounds import Bounds, ContradictionError, check_bound, lower_bounds
+    from surplus.placement.field_checks import ProblemError
     from surplus.placement.fit_memory import InfeasibleError
     from surplus.placement.memory import MemoryUse, memory_use
     from surplus.placement.placement import Placement
@@ -51,6 +52,7 @@ __all__ = [
     "PlacementRow",
     "Policy",
     "Problem",
+    "ProblemError",
     "Rule",
     "SimulatorParams",
     "Span",
@@ -95,6 +97,7 @@ _HOMES = {
     "PlacementRow": "table",
     "Policy": "policy",
     "Problem": "problem",
+    "ProblemError": "field_checks",
     "Rule": "validator",
     "SimulatorParams": "simulator",
     "Span": "timeline",
