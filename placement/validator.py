@@ -17,6 +17,8 @@ from surplus.placement.memory_words import excess_in_words
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Link, Problem, link_name
 from surplus.placement.slowed_durations import unexplained
+from surplus.placement.staging_faults import staging_faults
+from surplus.placement.thread_faults import thread_faults
 from surplus.placement.timeline import Span, SpanKind, Timeline
 
 Durations = Literal["exact", "any"]
@@ -45,6 +47,10 @@ class Rule(StrEnum):
     """Two copies hold a link at once."""
     PRECEDENCE = "precedence"
     """A start before the inputs are there."""
+    THREAD = "thread"
+    """A start before one thread can have submitted all that is before it."""
+    STAGING = "staging"
+    """Copies hold more of a link's pinned pool than it has."""
     MEMORY = "memory"
     """More in a memory at once than it holds."""
 
@@ -108,6 +114,10 @@ def validate(
     found += judge.lanes(tasks)
     found += judge.links(s for s in timeline if s.kind is SpanKind.COPY)
     found += _memory(problem, placement, timeline)
+    if durations == "exact":
+        threads = thread_faults(problem, placement, timeline)
+        found += [Violation(Rule.THREAD, text) for text in threads]
+        found += [Violation(Rule.STAGING, text) for text in staging_faults(problem, timeline)]
     return found
 
 
