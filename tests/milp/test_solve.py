@@ -269,6 +269,17 @@ def test_plans_for_a_submitting_thread_are_simulated():
     assert "leaves out submit_ns of 'gpu': its bound holds with it" in result.message
 
 
+def test_plans_wait_for_the_pinned_pool():
+    # The pool holds one of the copies of 20 and 5: the second leaves at 25, not at 20.
+    tensors = [edge(-1, 0, size=20), edge(-1, 1, size=19)]
+    plain = two_devices([(None, 1), (None, 1)], tensors, lanes=(1, 2))
+    links = (replace(plain.links[0], staging_bytes=20), plain.links[1])
+    assert checked(plain).makespan_ns == 20 + 19 + 5 + 1
+    result = checked(replace(plain, links=links))
+    assert result.makespan_ns == 20 + 5 + 19 + 5 + 1
+    assert result.left_out == ("staging_bytes of host->gpu",)
+
+
 def test_a_plan_that_meets_the_bound_is_optimal_whatever_is_left_out():
     # Submitting takes no time that counts: the CPU alone bounds the plan.
     plain = two_devices([(10, None), (None, 2)])
