@@ -3,8 +3,8 @@
 All of it only delays or lengthens what the programs know: a task takes at least its least service
 time, and a wait for a submitting thread or for a staging pool is one constraint more. So every
 timeline of the problem is a solution of the program with the same makespan or less, and a bound of
-the program holds for the problem. A plan's length counts everything: only the simulator makes plans
-for such devices.
+the program holds for the problem. A plan's length counts everything: where threads or slow-downs
+matter only the simulator makes plans.
 """
 
 from __future__ import annotations
@@ -15,8 +15,13 @@ from surplus.placement.problem import Device, Problem
 
 
 def left_out(problem: Problem) -> tuple[str, ...]:
-    """What the programs leave out: the field and the device or link, and what it would do."""
+    """What the programs leave out: the field, and the device or link that has it."""
     return tuple(_of_devices(problem)) + tuple(_of_links(problem))
+
+
+def is_planned_exactly(problem: Problem) -> bool:
+    """Whether a plan in a given order can be timed without the simulator, pinned pools aside."""
+    return not any(_of_devices(problem)) and not any(link.pageable for link in problem.links)
 
 
 def _of_devices(problem: Problem) -> Iterator[str]:

@@ -269,6 +269,15 @@ def test_plans_for_a_submitting_thread_are_simulated():
     assert "leaves out submit_ns of 'gpu': its bound holds with it" in result.message
 
 
+def test_lanes_that_are_always_slow_are_planned_exactly():
+    # Twice as long as the optimum that waits on purpose, above.
+    tasks = [(None, 5), (1, None), (20, None), (None, 30)]
+    plain = two_devices(tasks, [edge(0, 1), edge(1, 3)])
+    slow = replace(plain, devices=tuple(replace(d, slowdown=(2.0,)) for d in plain.devices))
+    result = checked(slow)
+    assert (result.status, result.makespan_ns, result.left_out) == (Status.OPTIMAL, 72, ())
+
+
 def test_plans_wait_for_the_pinned_pool():
     # The pool holds one of the copies of 20 and 5: the second leaves at 25, not at 20.
     tensors = [edge(-1, 0, size=20), edge(-1, 1, size=19)]
