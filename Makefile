@@ -162,11 +162,12 @@ sanitize: $(STAMPS)/packages  ## the core's own tests, without Python, under ASa
 	$(call SANITIZED,address)
 	$(call SANITIZED,thread)
 
-# Random models, damaged caches, broken files, malformed requests; make test runs each with fixed seeds.
+# Random models, damaged caches and problems, broken files, malformed requests; make test runs each with fixed seeds.
 fuzz: install  ## the fuzzers, FUZZ_S seconds each: wrong answers, crashes, refusals
 	@echo "FUZZ_SEED=$(FUZZ_SEED)"
 	$(BIN)/python -m bench fuzz_models --seed $(FUZZ_SEED) --count 1000000 --seconds $(FUZZ_S)
 	$(BIN)/python -m bench fuzz_cache --seed $(FUZZ_SEED) --seconds $(FUZZ_S)
+	$(BIN)/python -m bench fuzz_problems --seed $(FUZZ_SEED) --count 1000000000 --seconds $(FUZZ_S)
 	SURPLUS_FUZZ_S=$(FUZZ_S) SURPLUS_FUZZ_SEED=$(FUZZ_SEED) $(BIN)/python -m pytest -s \
 	  tests/dfg/test_hostile_models.py tests/serving/test_malformed.py \
 	  tests/serving/test_malformed_http.py

@@ -61,6 +61,8 @@ class Chain:
             path = self._shortest(lambda cost: cost.bound_ns)
             search.raise_bound(sum(self._costs[edge].bound_ns for edge in path))
             todo = [edge for edge in path if self._costs[edge].result is None]
+            if all(self._is_solved(edge) for edge in path):
+                search.message = "the blocks are solved, but no plan as short as they are is known"
             left_s = search.ends_s - monotonic()
             if search.proven() or not todo or left_s <= 0:
                 return
@@ -96,7 +98,11 @@ class Chain:
         count = len(self._blocks)
         search.proof = f"{count} blocks in series, proven by {self._params.solver}"
         if cost.result.status is not Status.OPTIMAL:
-            search.message = f"block {edge[0] + 1} of {count}: {cost.result.message}"
+            search.message = f"block {edge[0] + 1} of {count}: {block.message}"
+
+    def _is_solved(self, edge: Edge) -> bool:
+        result = self._costs[edge].result
+        return result is not None and result.status is Status.OPTIMAL
 
     def _shortest(self, length: Callable[[_Cost], float]) -> list[Edge]:
         """The path from the first block to the last with the least sum of lengths."""

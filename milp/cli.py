@@ -13,16 +13,29 @@ from surplus.milp.result import Result, Status
 from surplus.milp.solve import solve
 from surplus.milp.solvers import solver_names
 from surplus.milp.table import result_table
-from surplus.placement import Problem
+from surplus.placement import ContradictionError, Problem
+from surplus.placement.stored_schedule_check import stored_faults
 
 NS_PER_US = 1_000
 
+_INTERNAL_ERROR = 70
+"""EX_SOFTWARE of sysexits.h."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit status: 0 with a plan, 1 without, 2 on an error."""
+    """Run the command.
+
+    Returns
+    -------
+    int
+        0 with a plan or if ``--check`` finds no fault, 1 without or with one, 2 on an error, 70
+        where a bound is above a plan.
+    """
     options = _parser().parse_args(arguments)
     try:
         problem = Problem.from_json(options.problem.read_text(encoding="utf-8"))
+        if options.check is not None:
+            return _check(problem, options.check)
         params = SolveParams(
             solver=options.solver,
             time_limit_s=options.time,
@@ -34,6 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, UnicodeDecodeError, ValueError, SolverUnavailableError) as error:
         print(f"milp: error: {error}", file=sys.stderr)
         return 2
+    except ContradictionError as error:
+        print(f"milp: internal error: {error}", file=sys.stderr)
+        return _INTERNAL_ERROR
     return 1 if result.status in (Status.BOUND_ONLY, Status.INFEASIBLE) else 0
 
 
@@ -49,6 +65,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--gap", type=float, default=0.0, help="relative gap that is enough (0)")
     parser.add_argument("--threads", type=int, default=2, help="threads of the solver (2)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument(
+        "--check",
+        type=Path,
+        metavar="RESULT",
+        help="solve nothing, but judge a result that was stored as JSON against the problem",
+    )
     parser.add_argument("-o", "--output", type=Path, help="write the result as JSON to a file")
     return parser
 
@@ -57,6 +79,12 @@ def _write(problem: Problem, result: Result, options: argparse.Namespace) -> Non
     if options.output is not None:
         options.output.write_text(result.to_json(problem) + "\n", encoding="utf-8")
     print(result.to_json(problem) if options.json else result_table(problem, result))
+
+
+def _check(problem: Problem, path: Path) -> int:
+    faults = stored_faults(problem, path.read_text(encoding="utf-8"))
+    print("\n".join(faults) if faults else f"{path}: no faults")
+    return 1 if faults else 0
 
 
 def _show(progress: Progress) -> None:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from surplus import placement
 from surplus.milp.copies import LinkCopy
+from surplus.milp.left_out import is_planned_exactly
 from surplus.milp.schedule import placement_of, schedule_in_order
 from surplus.placement import Placement, Problem, SpanKind, Timeline
 from surplus.placement.memory import binding_capacities
-from surplus.placement.streams import has_streams
+from surplus.placement.staging_faults import staging_faults
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,12 @@ def make_incumbent(
     placed = placement_of(problem, device_of, starts, origin)
     dispatched = placement.simulate(problem, placed)
     timelines = [dispatched]
-    # Submitting threads and lanes that slow each other are known to the simulator alone.
-    if not any(has_streams(problem, device) for device in range(len(problem.devices))):
-        timelines.append(schedule_in_order(problem, placed, copy_starts))
+    # Submitting threads and lanes that slow each other are known to the simulator alone, and so is
+    # how to wait for a pinned pool: a plan that needs no wait is as good as any.
+    if is_planned_exactly(problem):
+        planned = schedule_in_order(problem, placed, copy_starts)
+        if not any(staging_faults(problem, planned)):
+            timelines.append(planned)
     timeline = min(
         timelines,
         key=lambda t: (not fits_memory(problem, placed, t), t.makespan_ns),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
+from surplus.placement.stored_schedule import schedule_rows
 from surplus.placement.timeline import Timeline
 
 
@@ -15,7 +17,8 @@ class Status(StrEnum):
     """How good the answer is known to be."""
 
     OPTIMAL = "optimal"
-    """The makespan equals the bound, within the requested gap or the solver's tolerance."""
+    """The makespan equals a bound of the whole problem, within the requested gap or the solver's
+    tolerance; never for a solver's word about its model alone."""
     FEASIBLE = "feasible"
     """A valid plan; there may be a shorter one, but none below the bound."""
     BOUND_ONLY = "bound_only"
@@ -51,6 +54,10 @@ class Result:
         Which solver was asked.
     message : str
         What happened, in a few words.
+    left_out : tuple of str
+        What of the problem the solver's model does not know, although ``makespan_ns`` counts it.
+        ``bound_ns`` holds with it. So a plan that meets the bound is optimal all the same, but
+        some gaps cannot close.
     """
 
     status: Status
@@ -63,12 +70,13 @@ class Result:
     dispatched_ns: int | None
     solver: str
     message: str
+    left_out: tuple[str, ...] = ()
 
     def to_json(self, problem: Problem) -> str:
         """Serialise with the names of tasks and devices of ``problem``."""
         return json.dumps(
             {
-                "format": "surplus-optimum/1",
+                "format": "surplus-optimum/2",
                 "problem": problem.name,
                 "status": str(self.status),
                 "makespan_ns": self.makespan_ns,
@@ -78,22 +86,13 @@ class Result:
                 "dispatched_ns": self.dispatched_ns,
                 "solver": self.solver,
                 "message": self.message,
-                "tasks": self._task_rows(problem),
+                "left_out": list(self.left_out),
+                **self._schedule(problem),
             },
             indent=1,
         )
 
-    def _task_rows(self, problem: Problem) -> list[dict[str, str | int]]:
+    def _schedule(self, problem: Problem) -> dict[str, Any]:
         if self.placement is None or self.timeline is None:
-            return []
-        spans = {s.index: s for s in self.timeline if s.kind == "task"}
-        return [
-            {
-                "name": task.name,
-                "device": problem.devices[self.placement.device_of[index]].name,
-                "priority": self.placement.priority[index],
-                "start_ns": spans[index].start_ns,
-                "end_ns": spans[index].end_ns,
-            }
-            for index, task in enumerate(problem.tasks)
-        ]
+            return {"tasks": [], "copies": []}
+        return schedule_rows(problem, self.placement, self.timeline)

@@ -11,6 +11,7 @@ from surplus.milp.copies import CopyPair, overlaps
 from surplus.milp.decoded import Decoded
 from surplus.milp.formulation import Formulation, formulate
 from surplus.milp.incumbent import Incumbent, best_of, fits_memory, known_incumbents, make_incumbent
+from surplus.milp.left_out import left_out
 from surplus.milp.memory import MemoryRoom
 from surplus.milp.params import Listener, Progress, SolveParams
 from surplus.milp.reductions import reduce_problem
@@ -18,7 +19,7 @@ from surplus.milp.result import Result, Status
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 from surplus.milp.solvers.process import GRACE_S, run_job
 from surplus.milp.windows import eligible_devices, time_windows
-from surplus.placement import Problem, lower_bounds
+from surplus.placement import Problem, check_bound, lower_bounds
 from surplus.placement.fit_memory import least_bytes
 from surplus.placement.memory import binding_capacities
 from surplus.placement.memory_words import bytes_in_words
@@ -62,6 +63,7 @@ class Search:
         self.ends_s = self._began_s + params.time_limit_s
         self._best = best_of(known_incumbents(problem, params.warm_start))
         self._bound_ns = combinatorial_bound_ns(problem)
+        self._left_out = left_out(problem)
         self._infeasible = False
         self.message = "not asked"
         self.proof = "a known plan meets the lower bound"
@@ -103,8 +105,16 @@ class Search:
             timeline=best.timeline if best else None,
             dispatched_ns=best.dispatched_ns if best else None,
             solver=self._params.solver,
-            message=self.proof if status is Status.OPTIMAL else self.message,
+            message=self._message(status),
+            left_out=self._left_out,
         )
+
+    def _message(self, status: Status) -> str:
+        """What happened, and what no proof of the solver counts."""
+        words = self.proof if status is Status.OPTIMAL else self.message
+        if not self._left_out:
+            return words
+        return f"{words}; the model leaves out {', '.join(self._left_out)}: its bound holds with it"
 
     def _ask(
         self, folder: Path, copy_pairs: frozenset[CopyPair], deadline_s: float, room: MemoryRoom
@@ -128,7 +138,7 @@ class Search:
             lambda state: self._learn(state, model) if proves else self._tell(),
             grace_s=grace_s,
         )
-        self.message, self.proof = report.message, f"proven by {self._params.solver}"
+        self.message, self.proof = self._words(report), f"proven by {self._params.solver}"
         if report.status is SolverStatus.INFEASIBLE:
             if proves:
                 self._no_plan(upper_ns)
@@ -140,10 +150,16 @@ class Search:
         decoded = model.decode(report.values) if report.values else None
         if decoded is not None:
             self._take(decoded)
-        self._doubt()
+        self._check()
         if decoded is None or report.status is not SolverStatus.OPTIMAL:
             return frozenset()
         return overlaps(self._problem, decoded.copy_starts_ns)
+
+    def _words(self, report: SolverReport) -> str:
+        """Why there is no proof: that a solver proved its model is none of the plan."""
+        if report.status is not SolverStatus.OPTIMAL:
+            return report.message
+        return f"{self._params.solver} solved its model, but no plan as short as that is known"
 
     def _job(self, path: Path, start: dict[str, float], time_limit_s: float) -> SolverJob:
         return SolverJob(
@@ -162,7 +178,7 @@ class Search:
     def raise_bound(self, bound_ns: int) -> None:
         """Take note of a lower bound that was proven."""
         self._bound_ns = max(self._bound_ns, bound_ns)
-        self._doubt()
+        self._check()
         self._tell()
 
     def _take(self, decoded: Decoded) -> None:
@@ -179,14 +195,11 @@ class Search:
             self._bound_ns = max(self._bound_ns, math.ceil(bound_ns))
         self._tell()
 
-    def _doubt(self) -> None:
-        """A bound above a plan is a fault; say so instead of hiding it in the gap."""
-        if self._best is not None and self._bound_ns > self._best.makespan_ns:
-            self.message = (
-                f"the solver's bound of {self._bound_ns} ns is above a valid plan of"
-                f" {self._best.makespan_ns} ns and was discarded: a fault of solver or model"
-            )
-            self._bound_ns = combinatorial_bound_ns(self._problem)
+    def _check(self) -> None:
+        """A bound above a plan is a fault; fail instead of hiding it in the gap."""
+        if self._best is not None:
+            whose = f"{self._problem.name}, {self._params.solver}"
+            check_bound(self._bound_ns, self._best.makespan_ns, whose)
 
     def _no_plan(self, upper_ns: int) -> None:
         if self._best is None:
@@ -214,13 +227,20 @@ class Search:
         return Status.OPTIMAL if self.proven() else Status.FEASIBLE
 
     def proven(self) -> bool:
-        """Whether the best plan is within the gap that was asked for."""
+        """Whether the best plan is within the gap that was asked for.
+
+        Raises
+        ------
+        ContradictionError
+            If the bound is above the plan.
+        """
         gap = self._gap()
         return gap is not None and gap <= max(self._params.gap, PROVEN_GAP)
 
     def _gap(self) -> float | None:
         if self._best is None:
             return None
+        self._check()
         makespan_ns = self._best.makespan_ns
         return (makespan_ns - self._bound_ns) / makespan_ns if makespan_ns else 0.0
 
@@ -241,7 +261,7 @@ def combinatorial_bound_ns(problem: Problem) -> int:
 
 def horizon_ns(problem: Problem) -> int:
     """A makespan that some schedule of any placement meets: everything one after the other."""
-    work = sum(max(t for t in task.service_ns if t is not None) for task in problem.tasks)
+    work = sum(max(t for t in row if t is not None) for row in problem.least_service_ns)
     copies = sum(
         max(link.copy_ns(tensor.size_bytes) for link in problem.links)
         * len({device.memory for device in problem.devices})

@@ -29,6 +29,8 @@ def solve(
         If the solver is unknown or the warm start does not fit the problem.
     SolverUnavailableError
         If the solver is not installed.
+    ContradictionError
+        If a bound is above a plan: a fault of a bound, of the solver or of the model.
     """
     params = params or SolveParams()
     params = replace(params, solver=choose_solver(params.solver))

@@ -54,8 +54,8 @@ class Windows:
 
 
 def service_ns(problem: Problem, task: int, device: int) -> int:
-    """Service time on an eligible device."""
-    time_ns = problem.tasks[task].service_ns[device]
+    """Least service time on an eligible device."""
+    time_ns = problem.least_service_ns[task][device]
     assert time_ns is not None, "only eligible devices are asked for"
     return time_ns
 

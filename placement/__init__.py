@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from surplus.placement import balance, baseline, best, comm_sd, heft, qd, sd
-    from surplus.placement.bounds import Bounds, lower_bounds
+    from surplus.placement.bounds import Bounds, ContradictionError, check_bound, lower_bounds
+    from surplus.placement.field_checks import ProblemError
     from surplus.placement.fit_memory import InfeasibleError
     from surplus.placement.memory import MemoryUse, memory_use
     from surplus.placement.placement import Placement
@@ -41,6 +42,7 @@ __all__ = [
     "Blob",
     "Bounds",
     "CommonRow",
+    "ContradictionError",
     "Device",
     "DeviceColumn",
     "InfeasibleError",
@@ -50,6 +52,7 @@ __all__ = [
     "PlacementRow",
     "Policy",
     "Problem",
+    "ProblemError",
     "Rule",
     "SimulatorParams",
     "Span",
@@ -62,6 +65,7 @@ __all__ = [
     "baseline",
     "best",
     "check",
+    "check_bound",
     "comm_sd",
     "common_table",
     "heft",
@@ -83,6 +87,7 @@ _HOMES = {
     "Blob": "problem",
     "Bounds": "bounds",
     "CommonRow": "table",
+    "ContradictionError": "bounds",
     "Device": "problem",
     "DeviceColumn": "table",
     "InfeasibleError": "fit_memory",
@@ -92,6 +97,7 @@ _HOMES = {
     "PlacementRow": "table",
     "Policy": "policy",
     "Problem": "problem",
+    "ProblemError": "field_checks",
     "Rule": "validator",
     "SimulatorParams": "simulator",
     "Span": "timeline",
@@ -101,6 +107,7 @@ _HOMES = {
     "Timeline": "timeline",
     "Violation": "validator",
     "check": "validator",
+    "check_bound": "bounds",
     "common_table": "table",
     "keeps_devices": "policy",
     "lower_bounds": "bounds",

@@ -2,6 +2,11 @@
 
 No bound is ever capped with a known schedule, so that a fault in one shows up as a bound above a
 makespan instead of as a gap of zero.
+
+They hold with all that a problem can have. Lanes that slow each other enter by the least that a
+task can take (``Problem.least_service_ns``). Submitting threads, bounded staging pools, copies that
+queue and memories that are full only make things wait: none of them is counted, and what waits
+ends no earlier.
 """
 
 from __future__ import annotations
@@ -35,6 +40,25 @@ class Bounds:
     def makespan_ns(self) -> int:
         """The best of them."""
         return max(self.path_ns, self.load_ns, self.window_ns)
+
+
+class ContradictionError(RuntimeError):
+    """A bound lies above a plan: one of the two is wrong, so nothing is proven."""
+
+
+def check_bound(bound_ns: int, makespan_ns: int, whose: str) -> None:
+    """Raise ContradictionError if a plan is shorter than any can be.
+
+    Parameters
+    ----------
+    whose : str
+        Who made the bound and the plan, for the message.
+    """
+    if bound_ns > makespan_ns:
+        raise ContradictionError(
+            f"{whose}: the lower bound of {bound_ns} ns is above a plan of {makespan_ns} ns,"
+            " so one of them is wrong and nothing is proven"
+        )
 
 
 def lower_bounds(problem: Problem) -> Bounds:

@@ -1,7 +1,7 @@
 """Bounds from load, valid for machines on which tasks take different times.
 
-Let c[i][d] be the lane-nanoseconds (service time times width) of task i on device d and L[d] the
-lanes of d. In a schedule of makespan T the tasks on d have a sum of c[i][d] <= T L[d]. Weighted
+Let c[i][d] be the lane-nanoseconds (least service time times width) of task i on device d and L[d]
+the lanes of d. In a schedule of makespan T the tasks on d have a sum of c[i][d] <= T L[d]. Weighted
 with any prices p[d] >= 0 and summed over d, and since no task costs less than on its cheapest
 device:
 
@@ -75,8 +75,8 @@ def window_bound_ns(problem: Problem) -> int:
 def lane_costs_ns(problem: Problem) -> list[list[int | None]]:
     """c[i][d], lane-nanoseconds of task i on device d; None where it cannot run."""
     return [
-        [None if t is None else t * task.width(d) for d, t in enumerate(task.service_ns)]
-        for task in problem.tasks
+        [None if t is None else t * task.width(d) for d, t in enumerate(services)]
+        for task, services in zip(problem.tasks, problem.least_service_ns, strict=True)
     ]
 
 

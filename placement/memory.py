@@ -143,7 +143,7 @@ class _Stays:
         self._tasks = {s.index: s for s in spans if s.kind is not SpanKind.COPY}
         self._copies: dict[int, list[Span]] = defaultdict(list)
         for span in spans:
-            if span.kind is SpanKind.COPY:
+            if span.kind is SpanKind.COPY and span.resource in problem.links_by_name:
                 self._copies[span.index].append(span)
 
     def all(self) -> Iterator[Holding]:

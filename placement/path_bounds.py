@@ -16,10 +16,10 @@ def path_bound_ns(problem: Problem) -> int:
     """Critical path on the best devices with the cheapest transfers."""
     starts, afters = least_starts_ns(problem), least_afters_ns(problem)
     longest = 0.0
-    for task, spec in enumerate(problem.tasks):
+    for task, services in enumerate(problem.least_service_ns):
         through = (
             starts[task][d] + service + afters[task][d]
-            for d, service in enumerate(spec.service_ns)
+            for d, service in enumerate(services)
             if service is not None
         )
         longest = max(longest, min(through))
@@ -40,14 +40,14 @@ def least_starts_ns(problem: Problem) -> list[list[float]]:
     """Least start of task i on device d; infinite where it cannot run. Forward over tasks."""
     starts: list[list[float]] = []
     ends: list[list[float]] = []
-    for task, spec in enumerate(problem.tasks):
+    for task, services in enumerate(problem.least_service_ns):
         starts.append(
             [
                 inf if service is None else _inputs_there(problem, ends, task, device)
-                for device, service in enumerate(spec.service_ns)
+                for device, service in enumerate(services)
             ]
         )
-        ends.append([s + (t or 0) for s, t in zip(starts[task], spec.service_ns, strict=True)])
+        ends.append([s + (t or 0) for s, t in zip(starts[task], services, strict=True)])
     return starts
 
 
@@ -88,7 +88,7 @@ def _outputs_used(problem: Problem, afters: list[list[float]], task: int, device
                 problem.copy_ns(device, target, tensor.size_bytes)
                 + (service or 0)
                 + afters[consumer][target]
-                for target, service in enumerate(problem.tasks[consumer].service_ns)
+                for target, service in enumerate(problem.least_service_ns[consumer])
             )
             longest = max(longest, used)
     return longest

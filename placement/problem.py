@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
+from surplus.placement.field_checks import ProblemError
+from surplus.placement.machine_check import check_blob, check_device, check_link
 from surplus.placement.problem_check import check_problem
 from surplus.placement.records import read_document
 
@@ -49,20 +51,18 @@ class Device:
     slowdown: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.lanes < 1:
-            raise ValueError(f"device {self.name!r}: lanes must be >= 1, got {self.lanes}")
-        if self.memory_bytes is not None and self.memory_bytes < 0:
-            raise ValueError(f"device {self.name!r}: memory_bytes is negative")
-        if self.submit_ns < 0:
-            raise ValueError(f"device {self.name!r}: submit_ns must be >= 0, got {self.submit_ns}")
-        if any(factor <= 0 for factor in self.slowdown):
-            raise ValueError(f"device {self.name!r}: slowdown must be > 0, got {self.slowdown}")
+        check_device(self)
 
     def slowed_ns(self, service_ns: int, busy: int) -> int:
         """Service time of a task that starts with ``busy`` lanes busy, its own included."""
         if not self.slowdown:
             return service_ns
         return int(service_ns * self.slowdown[min(busy, len(self.slowdown)) - 1])
+
+    def least_ns(self, service_ns: int, width: int) -> int:
+        """Least that a task of ``width`` lanes can take here, whatever runs beside it."""
+        last = max(width, min(self.lanes, len(self.slowdown)))
+        return min(self.slowed_ns(service_ns, busy) for busy in range(width, last + 1))
 
 
 def link_name(source: str, target: str) -> str:
@@ -90,12 +90,7 @@ class Link:
     pageable: bool = False
 
     def __post_init__(self) -> None:
-        if self.staging_bytes is not None and self.staging_bytes < 1:
-            raise ValueError(f"link {self.name}: staging_bytes must be >= 1 or none")
-        if self.bytes_per_s <= 0:
-            raise ValueError(f"link {self.name}: bytes_per_s must be > 0, got {self.bytes_per_s}")
-        if self.latency_ns < 0 or self.occupancy_ns < 0:
-            raise ValueError(f"link {self.name}: latency_ns and occupancy_ns must be >= 0")
+        check_link(self)
 
     @property
     def name(self) -> str:
@@ -113,22 +108,13 @@ class Link:
 
 @dataclass(frozen=True)
 class Blob:
-    """Constant data that several tasks may hold; it lies once in each memory of their devices.
-
-    Parameters
-    ----------
-    name : str
-        Unique within the problem.
-    size_bytes : int
-        >= 0.
-    """
+    """Constant data that several tasks may hold; it lies once in each memory of their devices."""
 
     name: str
     size_bytes: int
 
     def __post_init__(self) -> None:
-        if self.size_bytes < 0:
-            raise ValueError(f"blob {self.name!r}: size_bytes is negative")
+        check_blob(self)
 
 
 @dataclass(frozen=True)
@@ -257,6 +243,18 @@ class Problem:
         return tuple(tuple(sorted(row)) for row in rows)
 
     @cached_property
+    def least_service_ns(self) -> tuple[tuple[int | None, ...], ...]:
+        """Of each task by device: what bounds may count on, however lanes slow each other."""
+        devices = tuple(enumerate(self.devices))
+        return tuple(
+            tuple(
+                None if time_ns is None else device.least_ns(time_ns, task.width(index))
+                for (index, device), time_ns in zip(devices, task.service_ns, strict=True)
+            )
+            for task in self.tasks
+        )
+
+    @cached_property
     def _link_table(self) -> Mapping[tuple[str, str], Link]:
         return {(link.source, link.target): link for link in self.links}
 
@@ -289,7 +287,10 @@ class Problem:
 
         Raises
         ------
-        ValueError
+        ProblemError
             Naming the field that is missing, unknown or out of range.
         """
-        return read_document(Problem, text, _READABLE, "problem")
+        try:
+            return read_document(Problem, text, _READABLE, "problem")
+        except ValueError as error:
+            raise ProblemError(str(error)) from error

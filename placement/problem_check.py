@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
+
+from surplus.placement.field_checks import (
+    ProblemError,
+    check_count,
+    check_flag,
+    check_whole,
+    check_wholes,
+)
+from surplus.placement.machine_check import owner_of
+from surplus.placement.totals_check import check_totals
 
 if TYPE_CHECKING:
     from surplus.placement.problem import Blob, Device, Problem, Task, Tensor
 
 
 def check_problem(problem: Problem) -> None:
-    """Raise ValueError, naming the device, link, task or tensor that is wrong."""
+    """Raise ProblemError, naming the device, link, task or tensor that is wrong, and its field."""
     if not problem.devices:
-        raise ValueError("at least one device is needed")
+        raise ProblemError("devices: at least one device is needed")
+    _check_names(problem)
+    _check_links(problem)
+    for task in problem.tasks:
+        _check_task(task, problem.devices)
+        _check_blobs(task, problem.blobs)
+    for tensor in problem.tensors:
+        _check_tensor(tensor, len(problem.tasks))
+    check_totals(problem)
+
+
+def _check_names(problem: Problem) -> None:
     for what, names in (
         ("device", [d.name for d in problem.devices]),
         ("task", [t.name for t in problem.tasks]),
@@ -20,71 +42,71 @@ def check_problem(problem: Problem) -> None:
         ("blob", [blob.name for blob in problem.blobs]),
     ):
         if len(set(names)) != len(names):
-            twice = next(n for n in names if names.count(n) > 1)
-            raise ValueError(f"{what} {twice!r} appears twice")
-    spaces = {d.memory for d in problem.devices}
+            twice, _ = Counter(names).most_common(1)[0]
+            raise ProblemError(f"{what} {twice!r}: name appears twice")
+
+
+def _check_links(problem: Problem) -> None:
+    spaces = {device.memory for device in problem.devices}
     linked = {(link.source, link.target) for link in problem.links}
-    for a in spaces:
-        for b in spaces - {a}:
+    for a in sorted(spaces):
+        for b in sorted(spaces - {a}):
             if (a, b) not in linked:
-                raise ValueError(f"no link from memory {a!r} to memory {b!r}")
-    for task in problem.tasks:
-        _check_task(task, problem.devices)
-        _check_blobs(task, problem.blobs)
-    for tensor in problem.tensors:
-        _check_tensor(tensor, len(problem.tasks))
+                raise ProblemError(f"links: no link from memory {a!r} to memory {b!r}")
+    for link in problem.links:
+        for field, memory in (("source", link.source), ("target", link.target)):
+            if memory not in spaces:
+                raise ProblemError(f"{owner_of(link)}: {field}: no device has memory {memory!r}")
 
 
 def _check_task(task: Task, devices: tuple[Device, ...]) -> None:
-    if len(task.service_ns) != len(devices):
-        raise ValueError(
-            f"task {task.name!r}: {len(task.service_ns)} service times for {len(devices)} devices"
-        )
+    owner = f"task {task.name!r}"
+    check_count(owner, "service_ns", task.service_ns, len(devices))
+    for place, time_ns in enumerate(task.service_ns):
+        if time_ns is not None:
+            check_whole(owner, f"service_ns[{place}]", time_ns)
     if all(t is None for t in task.service_ns):
-        raise ValueError(f"task {task.name!r} can run on no device")
-    if any(t is not None and t < 0 for t in task.service_ns):
-        raise ValueError(f"task {task.name!r}: a service time is negative")
-    if task.weight_bytes < 0:
-        raise ValueError(f"task {task.name!r}: weight_bytes is negative")
-    if not 0 <= task.default_device < len(devices):
-        raise ValueError(f"task {task.name!r}: default_device {task.default_device} is unknown")
+        raise ProblemError(f"{owner}: service_ns: it can run on no device")
+    check_whole(owner, "weight_bytes", task.weight_bytes)
+    check_whole(owner, "default_device", task.default_device, end=len(devices))
     if task.service_ns[task.default_device] is None:
-        raise ValueError(f"task {task.name!r} cannot run on its default device")
-    if task.widths and len(task.widths) != len(devices):
-        raise ValueError(
-            f"task {task.name!r}: {len(task.widths)} widths for {len(devices)} devices"
-        )
-    if task.launch_ns and (len(task.launch_ns) != len(devices) or min(task.launch_ns) < 0):
-        raise ValueError(
-            f"task {task.name!r}: launch_ns must be {len(devices)} times >= 0, got {task.launch_ns}"
-        )
-    for index, device in enumerate(devices):
-        if not 1 <= task.width(index) <= device.lanes:
-            raise ValueError(
-                f"task {task.name!r}: width {task.width(index)} exceeds the"
-                f" {device.lanes} lanes of {device.name!r} or is below 1"
+        raise ProblemError(f"{owner}: default_device {task.default_device} cannot run it")
+    if task.launch_ns:
+        check_wholes(owner, "launch_ns", task.launch_ns, len(devices))
+    if task.widths:
+        check_count(owner, "widths", task.widths, len(devices))
+    for place, (device, width) in enumerate(zip(devices, task.widths, strict=False)):
+        check_whole(owner, f"widths[{place}]", width, least=1)
+        if width > device.lanes:
+            raise ProblemError(
+                f"{owner}: widths[{place}] {width} exceeds the {device.lanes} lanes of"
+                f" {device.name!r}"
             )
 
 
 def _check_blobs(task: Task, blobs: tuple[Blob, ...]) -> None:
+    owner = f"task {task.name!r}"
+    for place, index in enumerate(task.blobs):
+        check_whole(owner, f"blobs[{place}]", index, end=len(blobs))
     if list(task.blobs) != sorted(set(task.blobs)):
-        raise ValueError(f"task {task.name!r}: blobs must be distinct and ascending")
-    for index in task.blobs:
-        if not 0 <= index < len(blobs):
-            raise ValueError(f"task {task.name!r}: blob {index} is unknown")
-    if sum(blobs[index].size_bytes for index in task.blobs) > task.weight_bytes:
-        raise ValueError(f"task {task.name!r}: its blobs exceed its weight_bytes")
+        raise ProblemError(f"{owner}: blobs must be distinct and ascending")
+    if task.blobs and sum(blobs[index].size_bytes for index in task.blobs) > task.weight_bytes:
+        raise ProblemError(f"{owner}: weight_bytes: its blobs exceed them")
 
 
 def _check_tensor(tensor: Tensor, task_count: int) -> None:
-    if not -1 <= tensor.producer < task_count:
-        raise ValueError(f"tensor {tensor.name!r}: producer {tensor.producer} is unknown")
-    if tensor.size_bytes < 0:
-        raise ValueError(f"tensor {tensor.name!r}: size_bytes is negative")
-    if list(tensor.consumers) != sorted(set(tensor.consumers)):
-        raise ValueError(f"tensor {tensor.name!r}: consumers must be distinct and ascending")
-    for task in tensor.consumers:
-        if not tensor.producer < task < task_count:
-            raise ValueError(
-                f"tensor {tensor.name!r}: consumer {task} is unknown or not after its producer"
+    owner = f"tensor {tensor.name!r}"
+    check_whole(owner, "producer", tensor.producer, least=-1, end=task_count)
+    check_whole(owner, "size_bytes", tensor.size_bytes)
+    check_flag(owner, "is_output", tensor.is_output)
+    last = -1
+    for place, task in enumerate(tensor.consumers):
+        check_whole(owner, f"consumers[{place}]", task, end=task_count)
+        if task <= last:
+            raise ProblemError(f"{owner}: consumers must be distinct and ascending")
+        if task <= tensor.producer:
+            raise ProblemError(
+                f"{owner}: consumers[{place}]: task {task} does not come after the producer,"
+                f" task {tensor.producer}"
             )
+        last = task

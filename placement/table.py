@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from surplus.placement.bounds import lower_bounds
+from surplus.placement.bounds import check_bound, lower_bounds
 from surplus.placement.memory import memory_use
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
@@ -111,12 +111,21 @@ class CommonRow:
 def placement_table(
     problem: Problem, placements: Sequence[Placement], params: SimulatorParams | None = None
 ) -> tuple[PlacementRow, ...]:
-    """Simulate each placement and describe it."""
+    """Simulate each placement and describe it.
+
+    Raises
+    ------
+    ContradictionError
+        If a simulated makespan is below the lower bound.
+    """
     bound_ns = lower_bounds(problem).makespan_ns
-    return tuple(
+    rows = tuple(
         describe(problem, placement, simulate(problem, placement, params), bound_ns)
         for placement in placements
     )
+    for row in rows:
+        check_bound(bound_ns, row.makespan_ns, f"{problem.name}, policy {row.policy}")
+    return rows
 
 
 def describe(

@@ -7,7 +7,7 @@ be there before it starts, and that lanes and links do one thing at a time.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -16,6 +16,9 @@ from surplus.placement.memory import binding_capacities, capacities, memory_use
 from surplus.placement.memory_words import excess_in_words
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Link, Problem, link_name
+from surplus.placement.slowed_durations import unexplained
+from surplus.placement.staging_faults import staging_faults
+from surplus.placement.thread_faults import thread_faults
 from surplus.placement.timeline import Span, SpanKind, Timeline
 
 Durations = Literal["exact", "any"]
@@ -44,6 +47,10 @@ class Rule(StrEnum):
     """Two copies hold a link at once."""
     PRECEDENCE = "precedence"
     """A start before the inputs are there."""
+    THREAD = "thread"
+    """A start before one thread can have submitted all that is before it."""
+    STAGING = "staging"
+    """Copies hold more of a link's pinned pool than it has."""
     MEMORY = "memory"
     """More in a memory at once than it holds."""
 
@@ -97,14 +104,20 @@ def validate(
     if durations not in ("exact", "any"):
         raise ValueError(f"durations must be 'exact' or 'any', got {durations!r}")
     placement.check(problem)
-    judge = _Judge(problem, placement, durations == "exact", timeline)
+    judge = _Judge(problem, placement, durations == "exact")
     by_query: dict[int, list[Span]] = defaultdict(list)
     for span in timeline:
         by_query[span.query].append(span)
     found = [v for spans in by_query.values() or [[]] for v in judge.query(spans)]
-    found += judge.lanes(s for s in timeline if s.kind is not SpanKind.COPY)
+    tasks = [span for span in timeline if span.kind is not SpanKind.COPY]
+    found += judge.slowed(tasks)
+    found += judge.lanes(tasks)
     found += judge.links(s for s in timeline if s.kind is SpanKind.COPY)
     found += _memory(problem, placement, timeline)
+    if durations == "exact":
+        threads = thread_faults(problem, placement, timeline)
+        found += [Violation(Rule.THREAD, text) for text in threads]
+        found += [Violation(Rule.STAGING, text) for text in staging_faults(problem, timeline)]
     return found
 
 
@@ -120,11 +133,8 @@ def _memory(problem: Problem, placement: Placement, timeline: Timeline) -> Itera
 
 
 class _Judge:
-    def __init__(
-        self, problem: Problem, placement: Placement, exact: bool, timeline: Timeline
-    ) -> None:
+    def __init__(self, problem: Problem, placement: Placement, exact: bool) -> None:
         self._problem = problem
-        self._timeline = timeline
         self._device_of = placement.device_of
         self._exact = exact
         self._links = {link.name: link for link in problem.links}
@@ -187,20 +197,8 @@ class _Judge:
         if any(not 0 <= lane < device.lanes for lane in span.lanes):
             text = f"task {task.name!r} on lanes {span.lanes}; {device.name!r} has {device.lanes}"
             yield Violation(Rule.LANES, text)
-        service_ns = task.service_ns[index]
-        if device.slowdown and service_ns is not None:
-            service_ns = device.slowed_ns(service_ns, self._busy_lanes(span))
-        yield from self._lasts(span, service_ns)
-
-    def _busy_lanes(self, span: Span) -> int:
-        """Lanes of its device that work when it starts, its own included."""
-        return sum(
-            len(other.lanes)
-            for other in self._timeline
-            if other.kind is not SpanKind.COPY
-            and other.resource == span.resource
-            and (other.start_ns <= span.start_ns < other.end_ns or other.start_ns == span.start_ns)
-        )
+        if not device.slowdown:
+            yield from self._lasts(span, task.service_ns[index])
 
     def _collect_copy(self, span: Span, copies: dict[tuple[int, str], Span]) -> Iterator[Violation]:
         key = (span.index, span.resource)
@@ -248,6 +246,19 @@ class _Judge:
         elif self._exact and span.ready_ns < source.end_ns:
             text = f"{span.name!r} is ready at {span.ready_ns}, before its input {source.name!r}"
             yield Violation(Rule.PRECEDENCE, f"{text} at {source.end_ns}")
+
+    def slowed(self, spans: Sequence[Span]) -> Iterator[Violation]:
+        """Tasks on lanes that slow each other that last another time, of any queries."""
+        for index, device in enumerate(self._problem.devices if self._exact else ()):
+            service_ns = {
+                task: spec.service_ns[index] or 0
+                for task, spec in enumerate(self._problem.tasks)
+                if device.slowdown and self._device_of[task] == index
+            }
+            own = [s for s in spans if s.index in service_ns and s.resource == device.name]
+            for span, expected in unexplained(device, own, service_ns):
+                text = f"{span.name!r} lasts {span.duration_ns} ns, not {expected}"
+                yield Violation(Rule.DURATION, text)
 
     def lanes(self, spans: Iterable[Span]) -> Iterator[Violation]:
         """Two spans at once on one lane, of any queries."""

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     check_chart(args.gantt)
     graph, problem = asked_problem(args)
     if args.problem:
-        args.problem.write_text(problem.to_json())
+        args.problem.write_text(problem.to_json(), encoding="utf-8")
     result = _solve(problem, args.solver, args.time)
     if result.placement is None or result.timeline is None:
         raise PlacementError(f"no plan found: {result.message}")

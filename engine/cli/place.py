@@ -11,6 +11,7 @@ from surplus.engine.cli import options
 from surplus.engine.cli.asked import asked_problem
 from surplus.engine.cli.output import check_chart, check_outputs, duration, show_json, show_rows
 from surplus.engine.cli.parser import add_verb
+from surplus.engine.cli.place_document import place_document
 from surplus.placement import (
     Bounds,
     CommonRow,
@@ -41,6 +42,7 @@ def add_parser(verbs: Any) -> None:
     options.add_kernels_of_profile(parser)
     add = parser.add_argument
     add("-o", "--output", type=Path, metavar="F.json", help="write the placement")
+    add("--problem", type=Path, metavar="F.json", help="write the problem that was placed")
     add("--gantt", type=Path, metavar="G.html|G.png", help="draw the predicted timeline")
     add("--all", action="store_true", help="compare every policy, not only the paper's five")
     options.add_json(parser)
@@ -55,32 +57,24 @@ def run(args: argparse.Namespace) -> int:
 
     chosen_options = options.pairs(args.option)
     check_policy(args.policy, chosen_options)
-    check_outputs(args.output)
+    check_outputs(args.output, args.problem)
     check_chart(args.gantt)
     graph, problem = asked_problem(args)
     placements = {n: place(problem, n) for n in (policy_names() if args.all else _PAPER)}
     placements[args.policy] = chosen = place(problem, args.policy, chosen_options)
     rows = placement_table(problem, list(placements.values()))
     common = common_table(problem, placements["sd"], chosen)
+    if args.problem:
+        args.problem.write_text(problem.to_json(), encoding="utf-8")
     if args.output:
         save_placement(args.output, graph, problem, chosen)
     if args.gantt:
         write_gantt(args.gantt, simulate(problem, chosen), title=f"{graph.name}: {args.policy}")
     if args.json:
-        show_json(_document(rows, common, lower_bounds(problem)))
+        show_json(place_document(problem, chosen, rows, common))
     else:
         _show(graph.name, rows, common, lower_bounds(problem))
     return 0
-
-
-def _document(
-    rows: Sequence[PlacementRow], common: Sequence[CommonRow], bounds: Bounds
-) -> dict[str, Any]:
-    return {
-        "policies": [row.to_dict() for row in rows],
-        "common_with_sd": [row.to_dict() for row in common],
-        "lower_bound_ns": bounds.makespan_ns,
-    }
 
 
 def _show(

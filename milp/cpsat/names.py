@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from surplus.milp.copies import LinkCopy
+from surplus.placement.problem import link_name
 
 MAKESPAN = "makespan"
 
@@ -29,9 +30,9 @@ def end(task: int) -> str:
 
 def needed(copy: LinkCopy) -> str:
     """1 if the copy is made."""
-    return f"c_{copy.tensor}_{copy.source}_{copy.target}"
+    return f"c_{copy.tensor}_{link_name(copy.source, copy.target)}"
 
 
 def sent(copy: LinkCopy) -> str:
     """When the copy takes its link, in units."""
-    return f"u_{copy.tensor}_{copy.source}_{copy.target}"
+    return f"u_{copy.tensor}_{link_name(copy.source, copy.target)}"

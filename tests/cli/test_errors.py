@@ -135,8 +135,9 @@ def _scatter(engine: Command) -> None:
 @pytest.mark.parametrize(
     ("verb", "option"),
     [
-        ("profile", "-o"), ("place", "-o"), ("place", "--gantt"), ("optimum", "-o"),
-        ("optimum", "--problem"), ("optimum", "--gantt"), ("run", "--trace"), ("run", "--gantt"),
+        ("profile", "-o"), ("place", "-o"), ("place", "--problem"), ("place", "--gantt"),
+        ("optimum", "-o"), ("optimum", "--problem"), ("optimum", "--gantt"), ("run", "--trace"),
+        ("run", "--gantt"),
     ],
 )  # fmt: skip
 def test_outputs_are_checked_before_any_work(

@@ -12,7 +12,8 @@ import pytest
 
 from surplus.engine.cli.run_report import emulation_note
 from surplus.engine.kernels.registry import installed
-from surplus.placement import policy_names
+from surplus.placement import Problem, policy_names
+from surplus.placement.stored_schedule_check import stored_faults
 from tests.cli.calls import DEVICES, Command
 
 WIDTH = 100
@@ -79,9 +80,34 @@ def test_place_under_every_policy(engine: Command, policy: str, tmp_path: Path) 
     assert named[:5] == PAPER
     assert policy in named
     assert all(r["makespan_ns"] >= document["lower_bound_ns"] for r in document["policies"])
+    assert document["makespan_ns"] >= document["bound_ns"]
     written = json.loads(out.read_text())
     assert written["policy"] == policy
     assert {device for device, _ in written["tasks"].values()} <= {"cpu", "emulated:gpu"}
+
+
+@pytest.mark.parametrize("verb", ["place", "optimum"])
+def test_a_bound_above_a_plan_is_an_internal_error(
+    engine: Command, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surplus.placement.bounds.Bounds.makespan_ns", 10**15)
+    called = engine(verb, engine.path("lenet.onnx"), "--profile", engine.path("lenet-P.json"))
+    assert (called.status, called.out) == (70, "")
+    assert "000000000000000 ns is above a plan of " in called.err  # the optimum sums up blocks
+
+
+@pytest.mark.parametrize("verb", ["place", "optimum"])
+def test_what_is_printed_is_checked_from_its_problem_alone(
+    engine: Command, verb: str, tmp_path: Path
+) -> None:
+    written = tmp_path / "problem.json"
+    called = engine(
+        verb, engine.path("fork_join.onnx"), "--profile", engine.path("fork_join-P.json"),
+        "--problem", written, "--json", *(["--time", "2"] if verb == "optimum" else []),
+    )  # fmt: skip
+    problem = Problem.from_json(written.read_text())
+    assert stored_faults(problem, called.out) == []
+    assert len(called.json()["tasks"]) == len(problem.tasks)
 
 
 def test_place_within_a_limit_of_memory(engine: Command) -> None:

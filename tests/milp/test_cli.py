@@ -1,4 +1,5 @@
 import json
+import sys
 
 import pytest
 
@@ -66,3 +67,28 @@ def test_no_plan_is_not_success(tmp_path, capsys):
     path.write_text(two_devices(heavy, memory_bytes=(10, 10)).to_json())
     assert main([str(path)]) == 1
     assert "infeasible" in capsys.readouterr().out
+
+
+def test_a_bound_above_a_plan_is_a_status_of_its_own(problem_file, capsys, monkeypatch):
+    search = sys.modules["surplus.milp.search"]
+    monkeypatch.setattr(search, "combinatorial_bound_ns", lambda problem: 12_345)
+    assert main([str(problem_file)]) == 70
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "bound of 12345 ns is above a plan of " in shown.err
+
+
+def test_a_stored_result_is_judged_from_the_files_alone(problem_file, tmp_path, capsys):
+    stored = tmp_path / "out.json"
+    assert main([str(problem_file), "-o", str(stored)]) == 0
+    capsys.readouterr()
+    assert main([str(problem_file), "--check", str(stored)]) == 0
+    assert "no faults" in capsys.readouterr().out
+    document = json.loads(stored.read_text())
+    document["tasks"][2]["end_ns"] += 1
+    stored.write_text(json.dumps(document))
+    assert main([str(problem_file), "--check", str(stored)]) == 1
+    assert "duration: 't2' lasts" in capsys.readouterr().out
+    stored.write_text("{}")
+    assert main([str(problem_file), "--check", str(stored)]) == 2
+    assert "result: field 'format' must be" in capsys.readouterr().err

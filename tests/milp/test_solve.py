@@ -6,10 +6,20 @@ import pytest
 from surplus.milp import SolveParams, Status, solve
 from surplus.milp.search import combinatorial_bound_ns
 from surplus.milp.solvers.job import SolverReport, SolverStatus
-from surplus.placement import Placement, Task, make_policy, policy_names, simulate, validate
+from surplus.placement import (
+    ContradictionError,
+    Placement,
+    Task,
+    make_policy,
+    policy_names,
+    simulate,
+    validate,
+)
+from surplus.placement.random_disturbances import small_disturbed
 from surplus.placement.random_graphs import DetectorParams, detector, inception, small_random
 from tests.milp.exhaustive import best_makespan_ns
 from tests.milp.problems import edge, two_devices
+from tests.placement.exhaustive import best_dispatch_ns
 
 MODULE = sys.modules["surplus.milp.search"]
 QUICK = SolveParams("highs", time_limit_s=20, threads=1)
@@ -190,13 +200,27 @@ def unsolved():
     return small_random(13, 5)
 
 
-def test_a_bound_above_a_plan_is_reported_and_discarded(monkeypatch, unsolved):
+def test_a_solvers_bound_above_a_plan_fails_and_names_both(monkeypatch, unsolved):
     wrong = SolverReport(SolverStatus.UNSOLVED, bound=1e6)
     monkeypatch.setattr(MODULE, "run_job", lambda job, progress, grace_s: wrong)
-    result = solve(unsolved)
-    assert "above a valid plan" in result.message
-    assert result.bound_ns == combinatorial_bound_ns(unsolved)
-    assert result.status is Status.FEASIBLE
+    with pytest.raises(ContradictionError, match=r"cpsat: .* 1000000 ns is above a plan of \d+ ns"):
+        solve(unsolved, SolveParams("cpsat"))
+
+
+def test_a_bound_above_a_plan_is_no_proof(monkeypatch, unsolved):
+    monkeypatch.setattr(MODULE, "combinatorial_bound_ns", lambda problem: 10**6)
+    with pytest.raises(ContradictionError, match=r"1000000 ns is above a plan of \d+ ns"):
+        solve(unsolved)
+
+
+@pytest.mark.parametrize("solver", ["cpsat", "highs"])
+def test_lanes_that_speed_each_other_up_leave_no_negative_gap(solver):
+    # Half as long side by side: 1500 for both, where their times alone say 3000.
+    plain = two_devices([(None, 3_000)] * 2, lanes=(1, 2))
+    host, gpu = plain.devices
+    problem = replace(plain, devices=(host, replace(gpu, slowdown=(1.0, 0.5))))
+    result = checked(problem, SolveParams(solver, time_limit_s=20, threads=1))
+    assert (result.makespan_ns, result.bound_ns, result.gap) == (1_500, 1_500, 0.0)
 
 
 def test_a_false_infeasible_is_reported_and_the_plan_kept(monkeypatch, unsolved):
@@ -240,3 +264,46 @@ def test_plans_for_a_submitting_thread_are_simulated():
     result = checked(replace(plain, devices=(host, replace(gpu, submit_ns=6))))
     assert (result.makespan_ns, result.dispatched_ns) == (14, 14)
     assert result.status is Status.FEASIBLE
+    assert result.left_out == ("submit_ns of 'gpu'",)
+    assert "optimal" not in result.message.lower()
+    assert "leaves out submit_ns of 'gpu': its bound holds with it" in result.message
+
+
+def test_lanes_that_are_always_slow_are_planned_exactly():
+    # Twice as long as the optimum that waits on purpose, above.
+    tasks = [(None, 5), (1, None), (20, None), (None, 30)]
+    plain = two_devices(tasks, [edge(0, 1), edge(1, 3)])
+    slow = replace(plain, devices=tuple(replace(d, slowdown=(2.0,)) for d in plain.devices))
+    result = checked(slow)
+    assert (result.status, result.makespan_ns, result.left_out) == (Status.OPTIMAL, 72, ())
+
+
+def test_plans_wait_for_the_pinned_pool():
+    # The pool holds one of the copies of 20 and 5: the second leaves at 25, not at 20.
+    tensors = [edge(-1, 0, size=20), edge(-1, 1, size=19)]
+    plain = two_devices([(None, 1), (None, 1)], tensors, lanes=(1, 2))
+    links = (replace(plain.links[0], staging_bytes=20), plain.links[1])
+    assert checked(plain).makespan_ns == 20 + 19 + 5 + 1
+    result = checked(replace(plain, links=links))
+    assert result.makespan_ns == 20 + 5 + 19 + 5 + 1
+    assert result.left_out == ("staging_bytes of host->gpu",)
+
+
+def test_a_plan_that_meets_the_bound_is_optimal_whatever_is_left_out():
+    # Submitting takes no time that counts: the CPU alone bounds the plan.
+    plain = two_devices([(10, None), (None, 2)])
+    host, gpu = plain.devices
+    result = checked(replace(plain, devices=(host, replace(gpu, submit_ns=6))))
+    assert (result.status, result.makespan_ns) == (Status.OPTIMAL, 10)
+    assert "a known plan meets the lower bound; the model leaves out" in result.message
+
+
+@pytest.mark.parametrize("solver", ["cpsat", "highs"])
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_hold_with_all_that_is_left_out(seed, solver):
+    problem = small_disturbed(seed, 4)
+    result = checked(problem, SolveParams(solver, time_limit_s=20, threads=1))
+    assert result.bound_ns <= best_dispatch_ns(problem)
+    assert (result.left_out == ()) == ("leaves out" not in result.message)
+    if result.status is Status.FEASIBLE:
+        assert result.left_out

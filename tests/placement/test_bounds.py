@@ -1,27 +1,20 @@
 """Uncapped bounds against hand-worked cases, exhaustive search and the definitions."""
 
-from itertools import permutations, product
+from dataclasses import replace
+from itertools import product
 
 import pytest
 
-from surplus.placement.bounds import lower_bounds
+from surplus.placement.bounds import Bounds, ContradictionError, check_bound, lower_bounds
 from surplus.placement.load_bounds import lane_costs_ns, load_bound_ns, window_bound_ns
 from surplus.placement.path_bounds import heads_ns, path_bound_ns, tails_ns
 from surplus.placement.problem import Problem
+from surplus.placement.random_disturbances import small_disturbed
 from surplus.placement.random_graphs import small_random
 from surplus.placement.simulator import simulate
+from surplus.placement.table import placement_table
+from tests.placement.exhaustive import best_dispatch_ns
 from tests.placement.hand_problems import cpu_gpu, on
-
-
-def best_makespan_ns(problem: Problem) -> int:
-    """Shortest list schedule over all devices and priorities."""
-    count = len(problem.tasks)
-    able = [[d for d, t in enumerate(task.service_ns) if t is not None] for task in problem.tasks]
-    return min(
-        simulate(problem, on(devices, order)).makespan_ns
-        for devices in product(*able)
-        for order in permutations(range(count))
-    )
 
 
 def best_balance_ns(problem: Problem) -> float:
@@ -92,7 +85,18 @@ def test_a_window_adds_the_way_to_it_and_from_it():
 def test_no_bound_exceeds_the_best_of_all_schedules(seed):
     problem = small_random(seed, 4)
     bounds = lower_bounds(problem)
-    best = best_makespan_ns(problem)
+    best = best_dispatch_ns(problem)
+    for bound in (bounds.path_ns, bounds.load_ns, bounds.window_ns):
+        assert bound <= best
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(60), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(60, 2_000))]
+)
+def test_bounds_hold_with_threads_pools_and_lanes_that_slow_each_other(seed):
+    problem = small_disturbed(seed, 4)
+    bounds = lower_bounds(problem)
+    best = best_dispatch_ns(problem)
     for bound in (bounds.path_ns, bounds.load_ns, bounds.window_ns):
         assert bound <= best
 
@@ -100,7 +104,7 @@ def test_no_bound_exceeds_the_best_of_all_schedules(seed):
 def test_the_bound_is_often_reached():
     # Bounds of zero would pass the test above.
     pairs = [
-        (lower_bounds(problem).makespan_ns, best_makespan_ns(problem))
+        (lower_bounds(problem).makespan_ns, best_dispatch_ns(problem))
         for problem in (small_random(seed, 4) for seed in range(60))
     ]
     assert sum(bound == best for bound, best in pairs) >= 30
@@ -127,7 +131,7 @@ def test_load_never_exceeds_the_best_balance_and_beats_every_price_tried(seed, d
 
 @pytest.mark.parametrize("seed", range(40))
 def test_heads_and_tails_hold_in_any_schedule(seed):
-    problem = small_random(seed, 15, 3)
+    problem = (small_random if seed % 2 else small_disturbed)(seed, 15, 3)
     placement = on([task.default_device for task in problem.tasks])
     timeline = simulate(problem, placement)
     heads, tails = heads_ns(problem), tails_ns(problem)
@@ -139,3 +143,37 @@ def test_heads_and_tails_hold_in_any_schedule(seed):
 
 def test_nothing_to_do_takes_no_time():
     assert lower_bounds(cpu_gpu([])).makespan_ns == 0
+
+
+def slowed(problem, *slowdown):
+    """The same problem on a GPU whose lanes slow each other."""
+    host, gpu = problem.devices
+    return replace(problem, devices=(host, replace(gpu, slowdown=slowdown)))
+
+
+def test_lanes_that_speed_each_other_up_shorten_every_bound():
+    # Two tasks of 3000 side by side take half as long each.
+    problem = slowed(cpu_gpu([(None, 3_000)] * 2, gpu_lanes=2), 1.0, 0.5)
+    bounds = lower_bounds(problem)
+    assert simulate(problem, on([1, 1])).makespan_ns == 1_500
+    assert (bounds.path_ns, bounds.load_ns, bounds.window_ns) == (1_500, 1_500, 1_500)
+    assert heads_ns(slowed(cpu_gpu([(None, 10)] * 2, [(0, [1], 0)], gpu_lanes=2), 1, 0.5)) == [0, 5]
+
+
+def test_a_task_that_is_always_slowed_counts_what_it_takes_at_least():
+    # Of two lanes a task of two never finds one busy alone: 1.5 times as long, whatever else runs.
+    wide = cpu_gpu([(None, 10)], gpu_lanes=2, widths={0: (1, 2)})
+    assert path_bound_ns(slowed(wide, 1.0, 1.5)) == 15
+    assert path_bound_ns(slowed(cpu_gpu([(None, 10)], gpu_lanes=2), 2.0, 1.5, 0.1)) == 15
+
+
+def test_a_bound_above_a_plan_is_a_contradiction_that_names_both():
+    check_bound(5, 5, "nobody")
+    with pytest.raises(ContradictionError, match=r"somebody: the lower bound of 6 ns .* of 5 ns"):
+        check_bound(6, 5, "somebody")
+
+
+def test_a_table_with_a_plan_below_the_bound_is_refused(monkeypatch):
+    monkeypatch.setattr(Bounds, "makespan_ns", 99)
+    with pytest.raises(ContradictionError, match=r"by hand, policy by hand: .* 99 ns .* 7 ns"):
+        placement_table(cpu_gpu([(7, None)]), [on([0])])

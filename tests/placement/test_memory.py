@@ -96,9 +96,9 @@ def test_the_peak_is_that_of_the_worst_instant(seed, data):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"blobs": (1,)}, "task 't0': blob 1 is unknown"),
+        ({"blobs": (1,)}, r"task 't0': blobs\[0\] must be below 1, got 1"),
         ({"blobs": (0, 0)}, "blobs must be distinct"),
-        ({"blobs": (0,), "weight_bytes": 9}, "its blobs exceed its weight_bytes"),
+        ({"blobs": (0,), "weight_bytes": 9}, "weight_bytes: its blobs exceed them"),
     ],
 )
 def test_blobs_that_do_not_fit_are_refused(change, named):
@@ -108,7 +108,7 @@ def test_blobs_that_do_not_fit_are_refused(change, named):
 
 
 def test_a_negative_size_is_refused():
-    with pytest.raises(ValueError, match="blob 'w': size_bytes is negative"):
+    with pytest.raises(ValueError, match="blob 'w': size_bytes must be >= 0"):
         Blob("w", -1)
-    with pytest.raises(ValueError, match="device 'gpu': memory_bytes is negative"):
+    with pytest.raises(ValueError, match="device 'gpu': memory_bytes must be >= 0"):
         with_limits(CHAIN, gpu=-1)
