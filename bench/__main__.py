@@ -44,6 +44,7 @@ TABLES = (
     "isolation",
     "ensemble",
     "observability",
+    "response_cache",
     "reload",
     "dstack_golden",
     "dstack_gains",

@@ -1093,6 +1093,56 @@ class Access:
             What it is about; empty: all models; None: none, or it is not known yet.
         """
 
+class AnswerKey:
+    """What two queries have in common that have the same answer."""
+
+    def __init__(
+        self,
+        load: int,
+        inputs: Sequence[tuple[str, str, Sequence[int], object]],
+        outputs: Sequence[str],
+    ) -> None:
+        """
+        The key of a query of a load of a model, whatever the order of inputs and outputs.
+
+        Tensors are (name, datatype, shape, raw content); contents are not copied, and not to be
+        written to.
+        """
+
+class AnswerCache:
+    """
+    The answers that were asked for last, as many as there is room for.
+
+    Of all models, those that the front end has computed among them. Thread-safe.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        """`most_bytes`: what all of them may take."""
+
+    def begin(self, load: int) -> None:
+        """Keep answers of that load of a model from now on."""
+
+    def end(self, load: int) -> None:
+        """Forget them, and keep no further one."""
+
+    def find(self, key: AnswerKey) -> list[tuple[str, str, list[int], NDArray[numpy.uint8]]] | None:
+        """The answer to that query, which counts as asked for now: tensors as of a key."""
+
+    def keep(
+        self, key: AnswerKey, answer: Sequence[tuple[str, str, Sequence[int], object]]
+    ) -> None:
+        """
+        Keep a copy of all outputs that the key is of, unless one is there.
+
+        Those go for it that were not asked for longest; one that there could not be room for is
+        not kept.
+        """
+
+    def __len__(self) -> int: ...
+    @property
+    def held_bytes(self) -> int:
+        """What they take, as it is counted."""
+
 class QueryTimes:
     """
     Histograms of how long queries took that were answered well.
@@ -1174,7 +1224,8 @@ class FrontModel:
         """
         Counts and nanoseconds since the last call, by kind.
 
-        Success, fail, refused, compute input, queue (of some queries), executing, compute output.
+        Success, fail, refused, compute input, queue (of some queries), executing, compute output,
+        cache hit, cache miss.
         """
 
 class TlsContext:
@@ -1248,12 +1299,15 @@ class Frontend:
         most_in_flight: int,
         worker: WorkerLink | None = None,
         tally: FrontTally | None = None,
+        answers: AnswerCache | None = None,
+        load: int = 0,
     ) -> FrontModel:
         """
         Answer queries of a model; ports are (name, datatype, element type, extents or None).
 
         In the place of the one that is there, and counted in the same tally as that, if it is
-        given. Without a route Python is asked, unless there is a worker, which is.
+        given. Without a route Python is asked, unless there is a worker, which is. Answers of
+        that load are kept in `answers`, if it is given.
         """
 
     def withdraw(self, name: str, version: str) -> None:

@@ -40,6 +40,7 @@ async def answered(
         return found, True
     answer = await run()
     began_ns = clock_ns()
-    cache.keep(key, {name: answer[name] for name in outputs if name in answer})
+    if all(name in answer for name in outputs):  # else the query fails
+        cache.keep(key, {name: answer[name] for name in outputs})
     model.statistics.cache_miss.add(took_ns + clock_ns() - began_ns)
     return answer, False

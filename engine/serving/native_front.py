@@ -156,7 +156,7 @@ class NativeFront:
         if model.state is not ModelState.READY or signature is None:
             self._front.withdraw(model.name, model.version)
             return
-        worker = model.executor.worker
+        worker, answers = model.executor.worker, model.answers
         model.be_offered(
             self._front.offer(
                 model.name,
@@ -167,6 +167,8 @@ class NativeFront:
                 self._most_in_flight,
                 model.worker,
                 model.tally,
+                None if answers is None else answers.core,
+                model.load,
             )
         )
         if worker is not None:

@@ -23,8 +23,8 @@ from surplus.engine.serving.statistics import ModelStatistics
 from surplus.engine.serving.trouble import Trouble
 
 _LOADS = count(1)
-_QUEUE = 4
-"""Place of the waits among ``FrontModel.take_counts``."""
+_QUEUE, _EXECUTING = 4, 5
+"""Places of waits and of computations among ``FrontModel.take_counts``."""
 
 
 class ModelState(StrEnum):
@@ -95,6 +95,7 @@ class ServedModel:
         )
         self._retire()
         self._use, self._config, self.load = ModelUse(executor), config, next(_LOADS)
+        self._keep_answers()
         self._queued_ns = executor.queued_ns
         self._state, self._reason, self.is_unloaded = ModelState.READY, "", False
         self.on_change()
@@ -106,13 +107,21 @@ class ServedModel:
 
     @property
     def route(self) -> Route | None:
-        """As of the executor; None where Python has to look for the answer first."""
-        return self.executor.route if self.answers is None else None
+        """As of the executor."""
+        return self.executor.route
 
     @property
     def worker(self) -> WorkerLink | None:
-        """The same."""
+        """As of the executor; None where Python has to look for the answer first."""
         return self.executor.worker if self.answers is None else None
+
+    def _keep_answers(self) -> None:
+        if self.answers is not None:
+            self.answers.begin(self.load)
+
+    def _forget_answers(self) -> None:
+        if self._cache is not None:
+            self._cache.end(self.load)
 
     def release(self, reason: str = "unloaded") -> None:
         """Be without an executor, as somebody has asked: queries in flight finish."""
@@ -121,6 +130,7 @@ class ServedModel:
         self.set_unavailable(reason)
 
     def _retire(self) -> None:
+        self._forget_answers()
         if self._use is None:
             return
         self._joined_earlier += self._use.joined
@@ -198,7 +208,7 @@ class ServedModel:
         samples, waited_ns = totals[_QUEUE]
         if samples:
             self._wait_ns = waited_ns / samples
-        queued_ns = int(self._wait_ns * totals[0][0])
+        queued_ns = int(self._wait_ns * totals[_EXECUTING][0])
         self._statistics.record_native(totals, queued_ns, front.last_ns)
 
     @property
@@ -230,11 +240,13 @@ class ServedModel:
     def unload(self) -> None:
         """Turn queries away because somebody asked for it: no fault of the server's."""
         self.is_unloaded = True
+        self._forget_answers()
         self.set_unavailable("unloaded")
 
     def reload(self) -> None:
         """Serve again with the executor that it had; nothing if it was not unloaded."""
         if self.is_unloaded:
+            self._keep_answers()
             self._state, self._reason, self.is_unloaded = ModelState.READY, "", False
             self.on_change()
 
@@ -312,6 +324,7 @@ class ServedModel:
 
     def close(self) -> None:
         """Free the executors. Blocks as long as their own close does."""
+        self._forget_answers()
         uses, self._use, self._former = self._uses(), None, []
         self.set_unavailable("closed")
         for use in uses:

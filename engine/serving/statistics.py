@@ -110,15 +110,17 @@ class ModelStatistics:
             When the last successful one was answered; 0 if none was.
         """
         self.last_ns = max(self.last_ns, last_ns)
-        success, fail, refused, compute_input, _, executing, compute_output = totals
+        success, fail, refused, compute_input, _, executing, compute_output, hit, miss = totals
         pairs = (
             (self.success, success),
             (self.fail, fail),
             (self.refused, refused),
             (self.compute_input, compute_input),
-            (self.queue, (success[0], queued_ns)),
+            (self.queue, (executing[0], queued_ns)),
             (self._executing, executing),
             (self.compute_output, compute_output),
+            (self.cache_hit, hit),
+            (self.cache_miss, miss),
         )
         for duration, (count, total_ns) in pairs:
             duration.count += count

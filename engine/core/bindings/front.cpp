@@ -140,7 +140,8 @@ is_bounded
       .def("take_counts", &take_counts, nb::sig("def take_counts(self) -> list[tuple[int, int]]"),
            R"(Counts and nanoseconds since the last call, by kind.
 
-Success, fail, refused, compute input, queue (of some queries), executing, compute output.)");
+Success, fail, refused, compute input, queue (of some queries), executing, compute output,
+cache hit, cache miss.)");
   nb::class_<PyTlsContext>(m, "TlsContext", "A server's certificates, as their files were.")
       .def(
           "__init__",

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "frontend/access.hpp"
+#include "frontend/answer_cache.hpp"
 #include "frontend/front_model.hpp"
 #include "frontend/route.hpp"
 #include "tls/context.hpp"
@@ -21,6 +22,9 @@ struct PyFrontModel {
 };
 struct PyFrontTally {
   std::shared_ptr<frontend::FrontTally> tally = std::make_shared<frontend::FrontTally>();
+};
+struct PyAnswerCache {
+  std::shared_ptr<frontend::AnswerCache> cache;
 };
 struct PyTlsContext {
   std::shared_ptr<const tls::Context> context;
@@ -37,6 +41,7 @@ struct PyAccess {
 }
 
 void bind_access(nanobind::module_& m);
+void bind_answer_cache(nanobind::module_& m);
 void bind_front_parts(nanobind::module_& m);
 void bind_recent_queries(nanobind::module_& m);
 

@@ -63,7 +63,7 @@ std::string content_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.si
 PyFrontModel offer(const PyFrontend& self, std::string name, std::string version,
                    const std::vector<PortSpec>& inputs, const std::vector<PortSpec>& outputs,
                    const PyRoute* route, std::size_t most_in_flight, const PyWorkerLink* worker,
-                   const PyFrontTally* tally) {
+                   const PyFrontTally* tally, const PyAnswerCache* answers, std::uint64_t load) {
   auto model = std::make_shared<FrontModel>();
   model->name = std::move(name);
   model->version = std::move(version);
@@ -73,6 +73,8 @@ PyFrontModel offer(const PyFrontend& self, std::string name, std::string version
   model->most_in_flight = most_in_flight;
   model->worker = worker == nullptr ? nullptr : worker->link;
   if (tally != nullptr) model->tally = tally->tally;
+  model->answers = answers == nullptr ? nullptr : answers->cache;
+  model->load = load;
   self.frontend->models().offer(model);
   return {model};
 }
@@ -111,6 +113,7 @@ void begin(PyFrontend* self, const std::vector<std::pair<int, std::string>>& lis
 
 void bind_frontend(nb::module_& m) {
   bind_access(m);
+  bind_answer_cache(m);
   bind_front_parts(m);
   bind_recent_queries(m);
   nb::class_<PyFrontend>(m, "Frontend",
@@ -128,10 +131,12 @@ server
     Ends of a WorkerLink: answer its queries. The socket is the front end's.)")
       .def("offer", &offer, "name"_a, "version"_a, "inputs"_a, "outputs"_a, "route"_a.none(),
            "most_in_flight"_a, "worker"_a.none() = nb::none(), "tally"_a.none() = nb::none(),
+           "answers"_a.none() = nb::none(), "load"_a = 0,
            R"(Answer queries of a model; ports are (name, datatype, element type, extents or None).
 
 In the place of the one that is there, and counted in the same tally as that, if it is
-given. Without a route Python is asked, unless there is a worker, which is.)")
+given. Without a route Python is asked, unless there is a worker, which is. Answers of
+that load are kept in `answers`, if it is given.)")
       .def(
           "withdraw",
           [](const PyFrontend& self, const std::string& name, const std::string& version) {

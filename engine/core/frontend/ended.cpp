@@ -12,14 +12,19 @@ void Frontend::count(const Flight& flight, std::int64_t ended_ns, std::int64_t w
   const std::int64_t answered_ns = now_ns();
   // relaxed: a number to look at
   flight.model->last_ns.store(answered_ns, std::memory_order_relaxed);
-  counts.add(FrontCounts::compute_input, flight.started_ns - flight.received_ns);
-  if (waited_ns >= 0) counts.add(FrontCounts::queue, waited_ns);
-  counts.add(FrontCounts::executing, ended_ns - flight.started_ns);
-  counts.add(FrontCounts::compute_output, answered_ns - ended_ns);
+  const bool was_kept = flight.kept != nullptr;  // so nothing of it was computed
+  const std::int64_t executing_ns = was_kept ? 0 : ended_ns - flight.started_ns;
+  if (was_kept) {
+    counts.add(FrontCounts::cache_hit, flight.asked->looked_ns);
+  } else {
+    counts.add(FrontCounts::compute_input, flight.started_ns - flight.received_ns);
+    if (waited_ns >= 0) counts.add(FrontCounts::queue, waited_ns);
+    counts.add(FrontCounts::executing, executing_ns);
+    counts.add(FrontCounts::compute_output, answered_ns - ended_ns);
+  }
   counts.add(FrontCounts::success, answered_ns - flight.received_ns);
   if (is_observed_.load(std::memory_order_relaxed))  // relaxed: as in observe()
-    flight.model->tally->times.add(answered_ns - flight.received_ns, ended_ns - flight.started_ns,
-                                   waited_ns);
+    flight.model->tally->times.add(answered_ns - flight.received_ns, executing_ns, waited_ns);
   const std::int64_t due_ns = flight.run.get() != nullptr && flight.run->order().is_due()
                                   ? flight.run->order().due_ns
                                   : flight.deadline_ns;

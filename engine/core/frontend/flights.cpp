@@ -70,8 +70,7 @@ bool Frontend::try_answer(Call& call, const Message& message, std::uint64_t item
     const std::size_t most_bytes = params_.connection.most_message_bytes;
     if (wanted && call.rest != nullptr && !are_written(*wanted, *model)) wanted.reset();
     if (wanted && collect(request_, message, *model, regions, most_bytes, values_)) {
-      const Route::Way way = model->route->take(call.received_ns);
-      done = way.plan != nullptr && submit(call, std::move(model), way, std::move(*wanted), item);
+      done = submit(call, std::move(model), std::move(*wanted), item);
     }
   } catch (const std::exception&) {
     // Without memory for it, or a region: Python tries anew, and says why.
@@ -80,8 +79,9 @@ bool Frontend::try_answer(Call& call, const Message& message, std::uint64_t item
   return done;
 }
 
-bool Frontend::submit(Call& call, FrontModelPtr model, const Route::Way& way,
-                      std::vector<Delivery> wanted, std::uint64_t item) {
+/// The same.
+bool Frontend::submit(Call& call, FrontModelPtr model, std::vector<Delivery> wanted,
+                      std::uint64_t item) {
   Flight flight{.run = {},
                 .token = call.token,
                 .item = item,
@@ -93,6 +93,12 @@ bool Frontend::submit(Call& call, FrontModelPtr model, const Route::Way& way,
                 .received_ns = call.method == Method::stream_infer ? now_ns() : call.received_ns,
                 .started_ns = now_ns()};
   if (turn_away(flight)) return true;
+  if (flight.model->answers != nullptr) {
+    if (bytes_of(values_) > most_copied) return false;  // to be compared, while others wait
+    if (answer_kept(call, flight)) return true;
+  }
+  const Route::Way way = flight.model->route->take(call.received_ns);
+  if (way.plan == nullptr) return false;
   const std::int64_t tag = ++last_tag_;
   const RunOptions options{.deadline_ns = due_ns_of(call, request_),
                            .priority = priority_of(request_.priority),
@@ -202,21 +208,29 @@ void Frontend::finish(Flight flight) {
       }
       return;
   }
-  if (const Place place = find(flight.token); place.call != nullptr) {
-    try {
-      deliver(place, flight);
-    } catch (const DeliveryError& error) {
-      return fail(flight, error.status(), Trouble::input, error.what());
-    } catch (const std::runtime_error& error) {
-      return fail(flight, Status::internal, Trouble::failed, error.what());
-    }
-  }
+  if (flight.asked != nullptr) keep(flight);
+  if (!delivered(flight, run.outputs())) return;
   count(flight, ended_ns, run.traced() ? waited_ns(run) : isolation::not_known_ns);
 }
 
-/// Sends what the run has computed. Throws DeliveryError.
-void Frontend::deliver(Place place, const Flight& flight) {
-  const std::vector<ValuePtr>& outputs = flight.run->outputs();
+/// Sends the model's outputs to who asked, if that one is still there; false where they cannot be,
+/// and then that is answered.
+bool Frontend::delivered(const Flight& flight, const std::vector<ValuePtr>& outputs) {
+  const Place place = find(flight.token);
+  if (place.call == nullptr) return true;
+  try {
+    deliver(place, flight, outputs);
+    return true;
+  } catch (const DeliveryError& error) {
+    fail(flight, error.status(), Trouble::input, error.what());
+  } catch (const std::runtime_error& error) {
+    fail(flight, Status::internal, Trouble::failed, error.what());
+  }
+  return false;
+}
+
+/// Throws DeliveryError.
+void Frontend::deliver(Place place, const Flight& flight, const std::vector<ValuePtr>& outputs) {
   const Regions& regions = *params_.regions;
   Call& call = *place.call;
   if (call.rest != nullptr) {
@@ -228,7 +242,7 @@ void Frontend::deliver(Place place, const Flight& flight) {
     std::vector<OutPart> parts =
         answer_parts(*flight.model, flight.id, flight.wanted, outputs, regions, flight.in_stream);
     if (flight.in_stream) return finish_item(place, flight.item, std::move(parts));
-    if (flight.run->traced()) call.waited_ns = waited_ns(*flight.run);
+    if (flight.kept == nullptr && flight.run->traced()) call.waited_ns = waited_ns(*flight.run);
     call.send(std::move(parts));
   }
   call.end(Status::ok);
@@ -238,7 +252,7 @@ void Frontend::deliver(Place place, const Flight& flight) {
 
 void Frontend::fail(const Flight& flight, Status status, Trouble trouble, const std::string& text) {
   const std::int64_t ended_ns = now_ns();
-  if (flight.run.get() != nullptr || flight.worker != nullptr)
+  if (flight.run.get() != nullptr || flight.worker != nullptr || flight.kept != nullptr)
     flight.model->counts.add(FrontCounts::fail, ended_ns - flight.received_ns);
   flight.model->tally->trouble.add(trouble);
   remember(flight, trouble, ended_ns, ended_ns, isolation::not_known_ns);

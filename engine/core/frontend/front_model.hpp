@@ -22,6 +22,8 @@
 
 namespace engine::frontend {
 
+class AnswerCache;
+
 /// An input or output.
 struct Port {
   std::string name;
@@ -44,6 +46,8 @@ struct FrontCounts {
     queue,
     executing,
     compute_output,
+    cache_hit,
+    cache_miss,
     kinds
   };
   struct Totals {
@@ -78,6 +82,8 @@ struct FrontModel {
   std::vector<Port> inputs, outputs;
   std::shared_ptr<Route> route;                   ///< null, and no worker: Python answers
   std::shared_ptr<isolation::WorkerLink> worker;  ///< runs it in another process
+  std::shared_ptr<AnswerCache> answers;           ///< null: none is kept
+  std::uint64_t load = 0;                         ///< its number there
   std::size_t most_in_flight = 0;
   std::atomic<std::size_t> in_flight{0};
   HandOver hand_over;  ///< the front end's thread alone knows it

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "frontend/access.hpp"
+#include "frontend/asked_query.hpp"
 #include "frontend/client_counts.hpp"
 #include "frontend/connection.hpp"
 #include "frontend/front_model.hpp"
@@ -60,7 +61,8 @@ struct FrontendParams {
 ///
 /// A small query that is expected to take less than a hand-over costs is computed by this thread,
 /// on a lane that is free (Machine::submit_here), unless its values may decide otherwise; where one
-/// took long all the same, its model's are handed over for a while.
+/// took long all the same, its model's are handed over for a while. A query whose answer is kept
+/// (AnswerCache) is answered at once.
 ///
 /// Public functions are thread-safe; the thread takes no lock of Python's.
 class Frontend final : private CallHandler, private isolation::AnswerSink {
@@ -115,7 +117,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
  private:
   /// A query whose run has not ended.
   struct Flight {
-    RunPtr run = {};                                     ///< null: a worker runs it
+    RunPtr run = {};  ///< null: a worker runs it, or its answer was there
     std::shared_ptr<isolation::WorkerLink> worker = {};  ///< with the number that it has there
     std::uint64_t worker_tag = 0;
     std::int64_t deadline_ns = 0;
@@ -126,6 +128,8 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
     std::string id = {}, trace_parent = {};
     std::vector<Delivery> wanted = {};
     std::int64_t received_ns = 0, started_ns = 0;
+    std::unique_ptr<AskedQuery> asked = {};  ///< null: its answer is not kept
+    KeptAnswerPtr kept = {};                 ///< its answer, if that was there
   };
   struct Place {
     Connection* connection = nullptr;
@@ -167,8 +171,10 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   [[nodiscard]] Place find(std::uint64_t token) noexcept;
 
   [[nodiscard]] bool try_answer(Call& call, const Message& message, std::uint64_t item);
-  [[nodiscard]] bool submit(Call& call, FrontModelPtr model, const Route::Way& way,
-                            std::vector<Delivery> wanted, std::uint64_t item);
+  [[nodiscard]] bool submit(Call& call, FrontModelPtr model, std::vector<Delivery> wanted,
+                            std::uint64_t item);
+  [[nodiscard]] bool answer_kept(const Call& call, Flight& flight);
+  void keep(const Flight& flight);
   [[nodiscard]] RunPtr begin(FrontModel& model, const Route::Way& way, const RunOptions& options);
   [[nodiscard]] bool forward(Call& call, FrontModelPtr model, const Message& message,
                              std::uint64_t item);
@@ -199,7 +205,8 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   [[nodiscard]] bool leaves_room(Connection& connection, Call& call);
   void hand_over_request(Connection& connection, Call& call);
   void take_answer(Place place, Reply& reply);
-  void deliver(Place place, const Flight& flight);
+  [[nodiscard]] bool delivered(const Flight& flight, const std::vector<ValuePtr>& outputs);
+  void deliver(Place place, const Flight& flight, const std::vector<ValuePtr>& outputs);
   [[nodiscard]] bool read_request(const Call& call, const Message& message);
   void look_at_caller(Connection& connection, Call& call);
   [[nodiscard]] Access::Verdict verdict_on(const Call& call, Right right,
