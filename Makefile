@@ -7,7 +7,8 @@ BIN := $(VENV)/bin
 STAMPS := build/stamps
 CORE := $(wildcard $(addprefix engine/core/,$(foreach end,cpp hpp,*/*.$(end) */*/*.$(end))))
 CLIENT := $(wildcard loadgen/core/*.cpp loadgen/core/*.hpp)
-NATIVE := CMakeLists.txt engine/core/CMakeLists.txt engine/core/http1/CMakeLists.txt engine/core/http1/fetch_llhttp.py $(wildcard engine/include/*.h) $(CLIENT) $(filter-out engine/core/tests/% engine/core/bench/% engine/core/fuzz/%,$(CORE))
+EVALUATOR := $(wildcard placement/core/*.cpp placement/core/*.hpp)
+NATIVE := CMakeLists.txt engine/core/CMakeLists.txt engine/core/http1/CMakeLists.txt engine/core/http1/fetch_llhttp.py $(wildcard engine/include/*.h) $(CLIENT) $(EVALUATOR) $(filter-out engine/core/tests/% engine/core/bench/% engine/core/fuzz/%,$(CORE))
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 # The core is compiled while pip fetches what only Python needs, and sources are linted; by as many
@@ -145,6 +146,8 @@ lint: lint-sources install  ## ruff, mypy, import floors, clang-format, the nati
 	diff -u engine/_core.pyi build/_core.pyi
 	$(call STUB,loadgen._native,build/_native.pyi)
 	diff -u loadgen/_native.pyi build/_native.pyi
+	$(call STUB,placement._evaluator,build/_evaluator.pyi)
+	diff -u placement/_evaluator.pyi build/_evaluator.pyi
 
 # Of lint what needs no core.
 lint-sources: $(STAMPS)/packages
@@ -152,11 +155,12 @@ lint-sources: $(STAMPS)/packages
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run -Werror $(CORE) $(CLIENT) $(wildcard engine/include/*.h)
+	$(BIN)/clang-format --dry-run -Werror $(CORE) $(CLIENT) $(EVALUATOR) $(wildcard engine/include/*.h)
 
-stub: install  ## writes engine/_core.pyi and loadgen/_native.pyi anew after a change of the bindings
+stub: install  ## writes the native modules' stubs (engine/_core.pyi and two more) anew after a change of the bindings
 	$(call STUB,engine._core,engine/_core.pyi)
 	$(call STUB,loadgen._native,loadgen/_native.pyi)
+	$(call STUB,placement._evaluator,placement/_evaluator.pyi)
 
 sanitize: $(STAMPS)/packages  ## the core's own tests, without Python, under ASan+UBSan and TSan
 	$(call SANITIZED,address)

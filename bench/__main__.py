@@ -38,6 +38,7 @@ TABLES = (
     "start_up",
     "repository",
     "sir_tables",
+    "placement_evaluator",
     "optimum",
     "serving",
     "submit",

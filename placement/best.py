@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from surplus.placement.evaluator import makespan_ns
 from surplus.placement.fit_memory import InfeasibleError
 from surplus.placement.placement import Placement
 from surplus.placement.policy import make_policy, register
 from surplus.placement.problem import Problem
-from surplus.placement.simulator import simulate
 
 _NAME = "best"
 
@@ -56,5 +56,5 @@ class Best:
                 failed.append(error)
         if not found:
             raise failed[0]
-        best = min(found, key=lambda placed: simulate(problem, placed).makespan_ns)
+        best = min(found, key=lambda placed: makespan_ns(problem, placed))
         return Placement(best.device_of, best.priority, _NAME)

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from surplus.placement.communication import communication_ns
+from surplus.placement.evaluator import makespan_ns
 from surplus.placement.ordering import Order, check_alpha, check_order, planned
 from surplus.placement.overflow import slowdown_overflow
 from surplus.placement.placement import Placement
 from surplus.placement.policy import register
 from surplus.placement.problem import Problem
-from surplus.placement.simulator import simulate
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class CommSDBest:
             CommSD(CommSDParams(alpha_ns, *rest)).place(problem)
             for alpha_ns in self._params.alphas_ns
         ]
-        best = min(candidates, key=lambda placement: simulate(problem, placement).makespan_ns)
+        best = min(candidates, key=lambda placement: makespan_ns(problem, placement))
         return Placement(best.device_of, best.priority, "comm_sd_best")
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 
 from surplus.placement.communication import communication_ns
+from surplus.placement.evaluator import makespan_ns
 from surplus.placement.memory import (
     MemoryUse,
     binding_capacities,
@@ -96,7 +97,7 @@ def _moved(placement: Placement, targets: Mapping[int, int]) -> Placement:
 
 def _returned(problem: Problem, fitted: Fitted, made: list[_Move]) -> Fitted:
     """Undo the dearest of the moves that later ones have made dispensable."""
-    worth_ns = _DEAR * simulate(problem, fitted.placement).makespan_ns if made else 0
+    worth_ns = _DEAR * makespan_ns(problem, fitted.placement) if made else 0
     dear = (move for move in made if move.lost_ns >= worth_ns)
     for move in sorted(dear, key=lambda move: (-move.lost_ns, move.task))[:_RETURNS]:
         back = _moved(fitted.placement, {move.task: move.source})

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol
 
+from surplus.placement.evaluator import makespan_ns
 from surplus.placement.fit_memory import Banned, InfeasibleError, fit, fits
 from surplus.placement.memory import binding_capacities
 from surplus.placement.ordering import planned
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem, Task
-from surplus.placement.simulator import simulate
 
 
 class _Placer(Protocol):
@@ -47,7 +47,7 @@ class Fitting:
         if not binding_capacities(problem) or fits(problem, first):
             return first
         candidates = list(self._candidates(problem, first))
-        return min(candidates, key=lambda placed: simulate(problem, placed).makespan_ns)
+        return min(candidates, key=lambda placed: makespan_ns(problem, placed))
 
     def _candidates(self, problem: Problem, first: Placement) -> Iterator[Placement]:
         repaired = fit(problem, first)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from surplus.placement.evaluator import schedule
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
-from surplus.placement.simulator import simulate
-from surplus.placement.timeline import SpanKind
 
 Order = Literal["rank", "topological"]
 
@@ -29,7 +28,7 @@ def check_alpha(alpha_ns: int) -> None:
         raise ValueError(f"alpha_ns must be >= 0, got {alpha_ns}")
 
 
-def ranks_of(keys: Sequence[int]) -> tuple[int, ...]:
+def ranks_of(keys: Sequence[int] | Sequence[tuple[int, int]]) -> tuple[int, ...]:
     """Rank of each task when sorted by its key, ties by index (a topological order)."""
     ranks = [0] * len(keys)
     for rank, task in enumerate(sorted(range(len(keys)), key=lambda task: (keys[task], task))):
@@ -54,12 +53,8 @@ def planned(
     if order == "topological":
         return first
     by_rank = ranks_of([-rank for rank in upward_ranks_ns(problem, devices)])
-    timeline = simulate(problem, Placement(devices, by_rank, policy))
-    starts = sorted(
-        (span.start_ns, by_rank[span.index]) for span in timeline if span.kind is SpanKind.TASK
-    )
-    position = {rank: place for place, (_, rank) in enumerate(starts)}
-    return Placement(devices, tuple(position[rank] for rank in by_rank), policy)
+    starts_ns = schedule(problem, Placement(devices, by_rank, policy)).start_ns.tolist()
+    return Placement(devices, ranks_of(list(zip(starts_ns, by_rank, strict=True))), policy)
 
 
 def upward_ranks_ns(problem: Problem, device_of: Sequence[int]) -> list[int]:

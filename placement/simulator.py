@@ -1,6 +1,7 @@
 """A discrete-event list simulator: what a runtime does with a placement, in exact nanoseconds.
 
-Long because its rules, which the core follows too, stand here in full.
+Long because its rules, which the core follows too, stand here in full. ``evaluator`` asks a native
+twin, which finds the same times and draws no timeline.
 
 Rules, the same as the runtime's:
 

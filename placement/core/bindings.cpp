@@ -1,0 +1,119 @@
+// surplus.placement._evaluator: the evaluator for Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "evaluator.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace placement {
+
+namespace {
+
+using DeviceTuple = std::tuple<std::string, std::int64_t, Index, Ns, std::vector<double>>;
+using LinkTuple = std::tuple<Index, Index, Ns, double, Ns, std::optional<std::int64_t>, bool>;
+using TaskTuple = std::tuple<std::string, std::vector<std::optional<Ns>>, std::vector<std::int64_t>,
+                             std::vector<Ns>>;
+using TensorTuple = std::tuple<Index, std::vector<Index>, std::int64_t, bool>;
+using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Column = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
+using Table = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>>;
+
+/// Structures of what Python hands over as tuples with the same fields in the same order.
+template <typename Row, typename Tuple>
+std::vector<Row> rows_of(std::vector<Tuple> given) {
+  std::vector<Row> rows;
+  rows.reserve(given.size());
+  for (Tuple& tuple : given)
+    rows.push_back(std::apply([](auto&... field) { return Row{std::move(field)...}; }, tuple));
+  return rows;
+}
+
+void make(Evaluator* self, std::vector<DeviceTuple> devices, std::vector<LinkTuple> links,
+          std::vector<TaskTuple> tasks, std::vector<TensorTuple> tensors) {
+  new (self) Evaluator(Problem(rows_of<Device>(std::move(devices)), rows_of<Link>(std::move(links)),
+                               rows_of<TaskRow>(std::move(tasks)),
+                               rows_of<TensorRow>(std::move(tensors))));
+}
+
+Placed placed(const Numbers& device_of, const Numbers& priority, bool is_fifo) {
+  return {{device_of.data(), device_of.size()}, {priority.data(), priority.size()}, is_fifo};
+}
+
+/// An array that owns its numbers.
+template <typename Array, typename... Shape>
+Array array(std::vector<std::int64_t> numbers, Shape... shape) {
+  auto data = std::make_unique<std::vector<std::int64_t>>(std::move(numbers));
+  std::int64_t* const begin = data->data();
+  const nb::capsule owner(
+      data.release(), [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
+  return {begin, {shape...}, owner};
+}
+
+Table table(const std::vector<Copy>& copies) {
+  std::vector<std::int64_t> numbers;
+  for (const Copy& copy : copies)
+    numbers.insert(numbers.end(),
+                   {copy.tensor, copy.link, copy.ready_ns, copy.start_ns, copy.end_ns});
+  return array<Table>(std::move(numbers), copies.size(), std::size_t{5});
+}
+
+std::tuple<Column, Column, Column, Table> schedule(Evaluator& evaluator, const Numbers& device_of,
+                                                   const Numbers& priority, bool is_fifo) {
+  Schedule found;
+  {
+    const nb::gil_scoped_release released;
+    found = evaluator.schedule(placed(device_of, priority, is_fifo));
+  }
+  const std::size_t count = found.ready_ns.size();
+  return {array<Column>(std::move(found.ready_ns), count),
+          array<Column>(std::move(found.start_ns), count),
+          array<Column>(std::move(found.end_ns), count), table(found.copies)};
+}
+
+}  // namespace
+
+NB_MODULE(_evaluator, m) {
+  m.doc() = "Evaluates placements of a problem that was read once; placement/evaluator.py asks it.";
+  nb::class_<Evaluator>(m, "Evaluator",
+                        "One problem; keeps no Python object, and any threads may ask at once.")
+      .def("__init__", &make, "devices"_a, "links"_a, "tasks"_a, "tensors"_a,
+           R"(Read a problem; ValueError says what is out of range.
+
+Rows have the fields of placement/problem.py: devices name, lanes, memory, submit_ns,
+slowdown; links source, target, latency_ns, bytes_per_s, occupancy_ns, staging_bytes,
+pageable; tasks name, service_ns, widths, launch_ns; tensors producer, consumers,
+size_bytes, is_output. Memories are numbers.)")
+      .def(
+          "makespan_ns",
+          [](Evaluator& evaluator, const Numbers& device_of, const Numbers& priority,
+             bool is_fifo) {
+            const nb::gil_scoped_release released;
+            return evaluator.makespan_ns(placed(device_of, priority, is_fifo));
+          },
+          "device_of"_a, "priority"_a, "is_fifo"_a = false,
+          R"(End of one query of a placement: arrays of int64, by task.
+
+ValueError names the task that cannot run where it was placed.)")
+      .def("schedule", &schedule, "device_of"_a, "priority"_a, "is_fifo"_a = false,
+           R"(When tasks are ready, start and end, by task, and the copies.
+
+A copy is a row of tensor, link, ready_ns, start_ns and end_ns, in the order of their
+starts. ValueError as makespan_ns.)");
+}
+
+}  // namespace placement

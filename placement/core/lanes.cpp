@@ -1,0 +1,79 @@
+#include "lanes.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace placement {
+
+namespace {
+
+/// How many tasks behind a wide one are looked at.
+constexpr std::size_t backfill_looks = 256;
+
+}  // namespace
+
+Lanes::Lanes(Query& query, Index device)
+    : query_(&query),
+      device_(device),
+      has_wide_(query.problem.has_wide(device)),
+      free_(query.problem.device(device).lanes),
+      queue_(query.problem.task_count()) {}
+
+void Lanes::reset() noexcept {
+  free_ = query_->problem.device(device_).lanes;
+  queue_.order_by_moment(query_->is_fifo);
+}
+
+void Lanes::end(Index task) noexcept {
+  free_ += query_->problem.width(task, device_);
+  if (has_wide_) std::erase(running_, task);
+}
+
+void Lanes::dispatch(Ns now_ns) {
+  while (free_ > 0 && !queue_.empty()) {
+    const Index head = query_->task(queue_.first());
+    const std::int64_t width = query_->problem.width(head, device_);
+    if (width > free_) {
+      if (!start_behind(width, now_ns)) return;
+      continue;
+    }
+    queue_.pop();
+    start(head, width, now_ns);
+  }
+}
+
+void Lanes::start(Index task, std::int64_t width, Ns now_ns) {
+  free_ -= width;
+  if (has_wide_) running_.push_back(task);
+  query_->start(task, now_ns, query_->problem.service_ns(task, device_));
+}
+
+bool Lanes::start_behind(std::int64_t width, Ns now_ns) {
+  const Ns time_ns = free_ns(width) - now_ns;
+  if (time_ns <= 0) return false;
+  for (const Key key : queue_.firsts(backfill_looks)) {
+    const Index task = query_->task(key);
+    const Ns service_ns = query_->problem.service_ns(task, device_);
+    if (query_->problem.width(task, device_) != 1 || service_ns <= 0 || service_ns > time_ns)
+      continue;
+    queue_.erase(key);
+    start(task, 1, now_ns);
+    return true;
+  }
+  return false;
+}
+
+Ns Lanes::free_ns(std::int64_t width) {
+  const auto end_of = [&](Index task) { return query_->end_ns[Query::at(task)]; };
+  std::ranges::sort(running_, {}, end_of);
+  std::int64_t free = free_;
+  Ns end_ns = 0;
+  for (const Index task : running_) {
+    if (free >= width) break;
+    free += query_->problem.width(task, device_);
+    end_ns = end_of(task);
+  }
+  return end_ns;
+}
+
+}  // namespace placement

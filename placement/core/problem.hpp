@@ -1,0 +1,146 @@
+// The placement problem as flat arrays: what placement/problem.py means, without a Python object.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "index_lists.hpp"
+#include "times.hpp"
+
+namespace placement {
+
+struct Device {
+  std::string name;
+  std::int64_t lanes = 1;
+  Index memory = 0;
+  Ns submit_ns = 0;
+  std::vector<double> slowdown;  ///< by busy lanes less one; the last holds for more
+};
+
+struct Link {
+  Index source = 0, target = 0;  ///< memories
+  Ns latency_ns = 0;
+  double bytes_per_s = 0;
+  Ns occupancy_ns = 0;
+  std::optional<std::int64_t> staging_bytes;
+  bool is_pageable = false;
+};
+
+/// A task as it is handed over, with a number for each device.
+struct TaskRow {
+  std::string name;
+  std::vector<std::optional<Ns>> service_ns;  ///< none where it cannot run
+  std::vector<std::int64_t> widths;           ///< empty: 1 everywhere
+  std::vector<Ns> launch_ns;                  ///< empty: 0 everywhere
+};
+
+/// A tensor as it is handed over.
+struct TensorRow {
+  Index producer = nobody;
+  std::vector<Index> consumers;
+  std::int64_t size_bytes = 0;
+  bool is_output = false;
+};
+
+/// Tasks in a topological order, tensors and the machine. Never changes, so any thread may read it.
+class Problem {
+ public:
+  struct Tensor {
+    std::int64_t size_bytes;
+    Index producer;
+    bool is_output;
+  };
+
+  /// Throws std::invalid_argument, naming what is wrong, where an index or a number is out of
+  /// range.
+  Problem(std::vector<Device> devices, std::vector<Link> links, const std::vector<TaskRow>& tasks,
+          const std::vector<TensorRow>& tensors);
+
+  [[nodiscard]] Index task_count() const noexcept { return static_cast<Index>(names_.size()); }
+  [[nodiscard]] Index device_count() const noexcept { return static_cast<Index>(devices_.size()); }
+  [[nodiscard]] Index memory_count() const noexcept { return memory_count_; }
+  [[nodiscard]] Index link_count() const noexcept { return static_cast<Index>(links_.size()); }
+
+  [[nodiscard]] const Device& device(Index index) const noexcept { return devices_[at(index)]; }
+  [[nodiscard]] const Link& link(Index index) const noexcept { return links_[at(index)]; }
+  [[nodiscard]] const Tensor& tensor(Index index) const noexcept { return tensors_[at(index)]; }
+  [[nodiscard]] const std::string& name(Index task) const noexcept { return names_[at(task)]; }
+
+  /// The link between two memories.
+  [[nodiscard]] Index link_between(Index source, Index target) const noexcept {
+    return link_between_[at(source) * at(memory_count_) + at(target)];
+  }
+
+  [[nodiscard]] bool can_run(Index task, Index device) const noexcept {
+    return service_ns(task, device) >= 0;
+  }
+  [[nodiscard]] Ns service_ns(Index task, Index device) const noexcept {
+    return service_ns_[cell(task, device)];
+  }
+  /// Lanes that a task occupies.
+  [[nodiscard]] std::int64_t width(Index task, Index device) const noexcept {
+    return has_wide(device) ? widths_[cell(task, device)] : 1;
+  }
+  /// How long a task holds the submitting thread after it could start.
+  [[nodiscard]] Ns launch_ns(Index task, Index device) const noexcept {
+    return launch_ns_[cell(task, device)];
+  }
+
+  /// Whether any task occupies several lanes of the device.
+  [[nodiscard]] bool has_wide(Index device) const noexcept { return has_wide_[at(device)] != 0; }
+  /// Whether streams.hpp has the device's rules rather than lanes.hpp.
+  [[nodiscard]] bool has_streams(Index device) const noexcept {
+    return has_streams_[at(device)] != 0;
+  }
+
+  /// Tensors that a task reads, and those that it makes.
+  [[nodiscard]] std::span<const Index> inputs_of(Index task) const noexcept {
+    return inputs_[task];
+  }
+  [[nodiscard]] std::span<const Index> outputs_of(Index task) const noexcept {
+    return outputs_[task];
+  }
+  /// Tasks that read a tensor.
+  [[nodiscard]] std::span<const Index> consumers_of(Index tensor) const noexcept {
+    return consumers_[tensor];
+  }
+  /// Tensors that no task makes.
+  [[nodiscard]] const std::vector<Index>& given() const noexcept { return given_; }
+
+  /// How long a copy holds a link: rounded half to even, as Python does. std::range_error: too
+  /// long.
+  [[nodiscard]] Ns hold_ns(const Link& link, std::int64_t size_bytes) const;
+  /// Service time of a task that starts with so many busy lanes, its own included; as hold_ns.
+  [[nodiscard]] Ns slowed_ns(Index task, Index device, std::int64_t busy) const;
+
+ private:
+  static std::size_t at(Index index) noexcept { return static_cast<std::size_t>(index); }
+  std::size_t cell(Index task, Index device) const noexcept {
+    return at(task) * devices_.size() + at(device);
+  }
+  void check_machine();
+  void add_tasks(const std::vector<TaskRow>& tasks);
+  void add_row(const TaskRow& task);
+  void add_tensors(const std::vector<TensorRow>& tensors);
+  void find_links();
+  void find_streams();
+
+  std::vector<Device> devices_;
+  std::vector<Link> links_;
+  Index memory_count_ = 0;
+  std::vector<Index> link_between_;  // by source and target memory
+  std::vector<std::string> names_;   // of tasks
+  std::vector<Ns> service_ns_;       // by task and device, as the next two
+  std::vector<std::int64_t> widths_;
+  std::vector<Ns> launch_ns_;
+  std::vector<char> has_wide_, has_streams_;  // by device
+  std::vector<Tensor> tensors_;
+  IndexLists inputs_, outputs_, consumers_;
+  std::vector<Index> given_;
+};
+
+}  // namespace placement

@@ -1,0 +1,65 @@
+// Plays one query of a placement, by the rules at the head of placement/simulator.py.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lanes.hpp"
+#include "query.hpp"
+#include "streams.hpp"
+#include "wire.hpp"
+
+namespace placement {
+
+struct Copy {
+  Index tensor, link;
+  Ns ready_ns, start_ns, end_ns;
+};
+
+/// Used again, query after query, by one thread at a time; it allocates nothing but in its first
+/// ones. Of no use any more once it has thrown.
+class Simulation {
+ public:
+  /// The problem must outlive it.
+  explicit Simulation(const Problem& problem);
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  /// Throws std::invalid_argument if the placement cannot be run, std::range_error if a time is
+  /// out of range.
+  void run(const Placed& placed);
+
+  /// Of the last query: its end, what became of its tasks, and its copies in the order of their
+  /// starts.
+  [[nodiscard]] Ns makespan_ns() const noexcept { return makespan_ns_; }
+  [[nodiscard]] const Query& query() const noexcept { return query_; }
+  [[nodiscard]] const std::vector<Copy>& copies() const noexcept { return copies_; }
+
+ private:
+  void begin(const Placed& placed);
+  [[nodiscard]] Streams* thread_of(const Link& link) noexcept;
+  void book(const Event& event, Ns now_ns);
+  void end(Index task, Ns now_ns);
+  void arrive(Index copy, Ns now_ns);
+  /// A tensor is there, in the memory that is its home.
+  void publish(Index tensor, Index home, Ns now_ns);
+  void ask_for_copies(Index tensor, Index home, Ns now_ns);
+  void deliver(Index task, Ns now_ns);
+  void enqueue(Index task, Ns now_ns);
+  void launch_copies(Ns now_ns);
+  void dispatch(Ns now_ns);
+
+  const Problem& problem_;
+  Query query_;
+  std::vector<Lanes> lanes_;
+  std::vector<std::unique_ptr<Streams>> streams_;  // by device; null where it has none
+  std::vector<char> is_used_;                      // by device
+  std::vector<Wire> wires_;                        // by link
+  std::vector<Index> urgency_;  // by memory: first rank that wants a tensor there; or nobody
+  std::vector<Copy> copies_;
+  bool is_asked_ = false;
+  Ns makespan_ns_ = 0;
+};
+
+}  // namespace placement

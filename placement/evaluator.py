@@ -1,0 +1,121 @@
+"""What a placement comes to, by the native evaluator: as ``simulate`` says, without a timeline.
+
+Policies ask it for each plan that they consider. A problem is handed over when it is first asked
+about (which takes about as long as a simulation in Python), and forgotten with it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surplus.placement._evaluator import Evaluator
+from surplus.placement.placement import Placement
+from surplus.placement.problem import Problem
+from surplus.placement.records import check_numbers
+from surplus.placement.simulator import SimulatorParams
+
+Numbers = NDArray[np.int64]
+
+_COMPILED: dict[int, Evaluator] = {}
+"""By the identity of a problem, as long as that lives: problems are equal by value, but have none
+that is worth computing each time, and are copied and pickled without what was made of them."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When everything of one query happens, in nanoseconds from its start.
+
+    Parameters
+    ----------
+    ready_ns, start_ns, end_ns : array of int64, shape (tasks,)
+        When a task's inputs were there, when it began, when it was done.
+    copies : array of int64, shape (copies, 5)
+        Tensor, link, ready, start and end of each, in the order in which they were started.
+    """
+
+    ready_ns: Numbers
+    start_ns: Numbers
+    end_ns: Numbers
+    copies: Numbers
+
+
+def makespan_ns(
+    problem: Problem, placement: Placement, params: SimulatorParams | None = None
+) -> int:
+    """``simulate(problem, placement, params).makespan_ns``.
+
+    Raises
+    ------
+    ValueError
+        If the placement does not fit the problem, or a time is 2^62 ns or more.
+    """
+    return compiled(problem).makespan_ns(*_arrays(placement), _is_fifo(params))
+
+
+def schedule(
+    problem: Problem, placement: Placement, params: SimulatorParams | None = None
+) -> Schedule:
+    """The times of ``simulate(problem, placement, params)``; errors as ``makespan_ns``."""
+    return Schedule(*compiled(problem).schedule(*_arrays(placement), _is_fifo(params)))
+
+
+def compiled(problem: Problem) -> Evaluator:
+    """The evaluator of a problem: who has arrays of devices and priorities asks it directly.
+
+    Raises
+    ------
+    ValueError
+        If a number of the problem is 2^62 or more.
+    """
+    found = _COMPILED.get(id(problem))
+    if found is None:
+        found = _COMPILED.setdefault(id(problem), _compile(problem))
+        weakref.finalize(problem, _COMPILED.pop, id(problem), None)
+    return found
+
+
+def _compile(problem: Problem) -> Evaluator:
+    spaces = [device.memory for device in problem.devices]
+    spaces += [space for link in problem.links for space in (link.source, link.target)]
+    memory = {space: index for index, space in enumerate(dict.fromkeys(spaces))}
+    try:
+        return Evaluator(
+            [(d.name, d.lanes, memory[d.memory], d.submit_ns, d.slowdown) for d in problem.devices],
+            [
+                (
+                    memory[link.source],
+                    memory[link.target],
+                    link.latency_ns,
+                    link.bytes_per_s,
+                    link.occupancy_ns,
+                    link.staging_bytes,
+                    link.pageable,
+                )
+                for link in problem.links
+            ],
+            [(t.name, t.service_ns, t.widths, t.launch_ns) for t in problem.tasks],
+            [(t.producer, t.consumers, t.size_bytes, t.is_output) for t in problem.tensors],
+        )
+    except TypeError:
+        check_numbers(asdict(problem), "problem")  # names what 64 bits do not hold
+        raise
+
+
+def _arrays(placement: Placement) -> tuple[Numbers, Numbers]:
+    return _array(placement.device_of), _array(placement.priority)
+
+
+def _array(numbers: Sequence[int]) -> Numbers:
+    try:
+        return np.array(numbers, dtype=np.int64)
+    except OverflowError as error:
+        raise ValueError(f"placement: {error}") from error
+
+
+def _is_fifo(params: SimulatorParams | None) -> bool:
+    return params is not None and params.order == "fifo"
