@@ -17,7 +17,7 @@ from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.served_alone import ServedAlone
-from surplus.engine.serving.configured_queueing import max_batch_for, queueing_for
+from surplus.engine.serving.configured_queueing import batch_limit_for, max_batch_for, queueing_for
 from surplus.engine.serving.ensembles import ensemble_or_model
 from surplus.engine.serving.instance_devices import devices_for
 from surplus.engine.serving.model_executor import ModelExecutor
@@ -138,5 +138,6 @@ def _configured(entry: RepositoryEntry, params: LoadParams) -> LoadParams:
         params,
         devices=devices_for(entry.config, params.devices),
         max_batch=max_batch_for(entry.config, params.max_batch),
+        batch_limit=batch_limit_for(entry.config),
         queueing=queueing_for(entry.config),
     )
