@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -32,6 +33,15 @@ def all_ensembles(name: str, configs: Mapping[str, ModelConfig]) -> list[str]:
 def all_steps(name: str, configs: Mapping[str, ModelConfig]) -> list[str]:
     """Names of those that a model is made of, those of ensembles within it, too; the same."""
     return _reached(name, lambda at: step_names(configs[at]) if at in configs else [])
+
+
+def configs_in(folders: Mapping[str, Path]) -> dict[str, ModelConfig]:
+    """What folders of models say of them, by name, where that can be read."""
+    found = {}
+    for name, folder in folders.items():
+        with suppress(ConfigError):
+            found[name] = read_config(folder, name)
+    return found
 
 
 def steps_beside(folder: Path) -> dict[str, str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from surplus.engine.pipeline.lazy import LazyModel
@@ -21,6 +23,8 @@ class ServedLate:
     ----------
     name : str
         As of ``ServedAlone``.
+    warm : callable, optional
+        Asks a model that was loaded what it is to answer before the first query; blocks.
 
     Raises
     ------
@@ -28,7 +32,13 @@ class ServedLate:
         If the file is no model that can be served.
     """
 
-    def __init__(self, model: LazyModel, cache: Path | None = None, name: str = "") -> None:
+    def __init__(
+        self,
+        model: LazyModel,
+        cache: Path | None = None,
+        name: str = "",
+        warm: Callable[[ServedAlone], None] = lambda _: None,
+    ) -> None:
         from surplus.engine.planning.stages import read_tried  # all of ONNX
 
         graph = read_tried(model.path, cache)
@@ -36,6 +46,10 @@ class ServedLate:
         self.outputs = output_specs(graph)
         self._lazy = model
         self._name = name
+        self._warm = warm
+        self._opening = threading.Lock()
+        # Guarded by _opening. Not kept: who opened it makes it _loaded, on the event loop.
+        self._opened: weakref.ref[ServedAlone] | None = None
         self._loaded: ServedAlone | None = None
         self._earlier_ns = 0
 
@@ -95,18 +109,24 @@ class ServedLate:
         if self._loaded is not None:
             return await self._loaded.infer(inputs, outputs, deadline_ns, priority)
         came_ns = time.monotonic_ns()
-        model = await asyncio.to_thread(self._lazy.model)
+        loaded = await asyncio.to_thread(self._open)
         waited_ns = time.monotonic_ns() - came_ns
-        loaded = self._loaded
-        if loaded is None:  # else a query that came with this one was faster
-            loaded = ServedAlone(model, self._name)
-            if self._lazy.holds(
-                model
-            ):  # else it was unloaded meanwhile, and this is its last query
-                self._loaded = loaded
+        if self._lazy.holds(loaded.model):  # else it was unloaded meanwhile: a last query
+            self._loaded = loaded
         answer = await loaded.infer(inputs, outputs, deadline_ns, priority)
         self._earlier_ns += waited_ns
         return answer
+
+    def _open(self) -> ServedAlone:
+        """Load the model and have it warmed, once for all queries that come meanwhile. Blocks."""
+        with self._opening:
+            model = self._lazy.model()
+            opened = None if self._opened is None else self._opened()
+            if opened is None or opened.model is not model:
+                opened = ServedAlone(model, self._name)
+                self._warm(opened)
+                self._opened = weakref.ref(opened)
+            return opened
 
     def unload(self) -> None:
         """Let the model go."""

@@ -108,6 +108,8 @@ class LoadParams:
         by one call (engine/runtime/stacks.py): 0 and 1 answer each by itself, without it what was
         measured to gain counts. Their bits are those that they have alone, unless ``same_bits`` is
         False.
+    batch_limit : int, optional
+        No more rows either, where ``max_batch`` asks for more, or for none.
     queueing : Queueing, optional
         How queries wait before lanes get them; None: lanes alone decide.
     kernels : str
@@ -156,6 +158,7 @@ class LoadParams:
     max_wait_ms: float = 0.0
     weight: float = 1.0
     max_batch: int | None = None
+    batch_limit: int | None = None
     queueing: Queueing | None = None
     kernels: str = field(default_factory=kernels_by_default)
     precision: str = PRECISIONS[0]
@@ -295,7 +298,8 @@ class LoadParams:
 
     def stacks(self, found: Stacks | None) -> StackUse:
         """What a model makes of what was found out of its queries in batches."""
-        return StackUse(found, any_bits=not self.same_bits, max_rows=self.max_batch)
+        any_bits = not self.same_bits
+        return StackUse(found, any_bits, max_rows=self.max_batch, limit_rows=self.batch_limit)
 
     def load_limit(self, path: str | Path) -> AbstractContextManager[None]:
         """The time that a load may take, around what it does in the calling thread.

@@ -94,12 +94,16 @@ class StackUse:
     any_bits : bool
         Whether answers may be rounded otherwise than alone.
     max_rows : int, optional
-        No batch has more; 0 and 1 turn batches off. As measured if None.
+        No batch has more; 0 and 1 turn batches off. As measured if None; a number asks for batches
+        that save little, too.
+    limit_rows : int, optional
+        The same, which asks for nothing.
     """
 
     found: Stacks | None = None
     any_bits: bool = False
     max_rows: int | None = None
+    limit_rows: int | None = None
 
     def apply(self, native: _core.Plan, plan: Plan) -> None:
         """Have the core batch queries of a plan from now on, if that may be."""
@@ -148,7 +152,7 @@ class StackUse:
     @property
     def _most_rows(self) -> int:
         measured = self.found.times[-1].rows if self.found and self.found.times else 2
-        return measured if self.max_rows is None else min(self.max_rows, measured)
+        return min(rows for rows in (measured, self.max_rows, self.limit_rows) if rows is not None)
 
 
 def is_stackable(plan: Plan) -> bool:

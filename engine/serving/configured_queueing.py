@@ -47,6 +47,18 @@ def max_batch_for(config: ModelConfig | None, asked: int | None) -> int | None:
     return min(own, MOST_ROWS if asked is None else asked)
 
 
+def batch_limit_for(config: ModelConfig | None) -> int | None:
+    """Rows of a batch that forms by itself, at most; 0: none forms, None: nothing is said of it.
+
+    With Triton there is no batch without ``dynamic_batching``, unless that is completed from the
+    model where nothing is written of batches; what is written bounds ours.
+    """
+    if config is None:
+        return None
+    own: int = config.message.max_batch_size
+    return own if own or "max_batch_size" in config.lines.lines else None
+
+
 def _level(batching: Any, level: int) -> LevelQueue:
     policy = batching.priority_queue_policy.get(level, batching.default_queue_policy)
     return LevelQueue(

@@ -19,6 +19,7 @@ from surplus.engine.devices.parsing import available_cores
 from surplus.engine.ensembles.step_models import (
     all_ensembles,
     all_steps,
+    configs_in,
     stamp_with_steps,
     steps_beside,
 )
@@ -92,14 +93,20 @@ class LiveRepository:
         """As ``ModelControl.load``; with an ensemble what it is made of, and it with a step."""
         folder = await self._load_one(name, override)
         steps = [] if folder is None else await asyncio.to_thread(steps_beside, folder)
-        for other in (*steps, *self._ensembles_of(name)):
+        for other in (*steps, *await self._ensembles_of(name)):
             with suppress(EngineError):  # said, and in the index
                 await self._load_one(other)
 
-    def _ensembles_of(self, name: str) -> list[str]:
-        """Names of those that are made of a model, and not unloaded by a client."""
+    async def _ensembles_of(self, name: str) -> list[str]:
+        """Names of those that are made of a model, and not unloaded by a client.
+
+        Those that could not be loaded, too: what they lacked may be that model.
+        """
         wanted = {model.name for model in self._models if not model.is_unloaded}
-        return [one for one in all_ensembles(name, self._configs()) if one in wanted]
+        folders = await self.folders()
+        failed = {one: folders[one] for one in wanted & set(folders) if not self._is_served(one)}
+        configs = self._configs() | await asyncio.to_thread(configs_in, failed)
+        return [one for one in all_ensembles(name, configs) if one in wanted]
 
     def _configs(self) -> dict[str, ModelConfig]:
         return {model.name: model.config for model in self._models}

@@ -16,15 +16,16 @@ from surplus.engine.pipeline.served_late import ServedLate
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.queryable import Queryable
 from surplus.engine.runtime.served_alone import ServedAlone
-from surplus.engine.serving.configured_queueing import max_batch_for, queueing_for
+from surplus.engine.serving.configured_queueing import batch_limit_for, max_batch_for, queueing_for
 from surplus.engine.serving.ensembles import ensemble_or_model
 from surplus.engine.serving.instance_devices import devices_for
 from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.operator_libraries import operator_libraries
 from surplus.engine.serving.sequences.sequenced import sequenced
 from surplus.engine.serving.servable import Servable
-from surplus.engine.serving.warm_up import real_inputs, warmed
+from surplus.engine.serving.warm_up import ask_warm_ups, real_inputs, warmed
 
 Load = Callable[[RepositoryEntry, LoadParams], Model]
 
@@ -100,7 +101,7 @@ def loaded(entry: RepositoryEntry, params: LoadParams, load: Load = load_entry) 
 
     def made(entry: RepositoryEntry, params: LoadParams) -> Servable:
         model = load(entry, _configured(entry, params))
-        return ModelExecutor(sequenced(ServedAlone(model, entry.name), entry.config), entry.config)
+        return _executor(ServedAlone(model, entry.name), entry)
 
     return warmed(ensemble_or_model(entry, _with_operators(entry, params), made))
 
@@ -110,12 +111,21 @@ def checked(entry: RepositoryEntry, params: LoadParams) -> Servable:
 
     def made(entry: RepositoryEntry, params: LoadParams) -> Servable:
         params = _configured(entry, params)
-        late = ServedLate(LazyModel(entry.path, params), params.cache, entry.name)
-        return ModelExecutor(sequenced(late, entry.config), entry.config)
+
+        def warm(opened: Queryable) -> None:
+            ask_warm_ups(_executor(opened, entry))
+
+        late = ServedLate(LazyModel(entry.path, params), params.cache, entry.name, warm)
+        return _executor(late, entry)
 
     params = _with_operators(entry, params)
     add_custom_operators(params.custom_operators)
     return ensemble_or_model(entry, params, made)
+
+
+def _executor(model: Queryable, entry: RepositoryEntry) -> ModelExecutor:
+    """What answers for a model as its configuration says."""
+    return ModelExecutor(sequenced(model, entry.config), entry.config)
 
 
 def _add_operators(entries: Sequence[RepositoryEntry]) -> None:
@@ -138,5 +148,6 @@ def _configured(entry: RepositoryEntry, params: LoadParams) -> LoadParams:
         params,
         devices=devices_for(entry.config, params.devices),
         max_batch=max_batch_for(entry.config, params.max_batch),
+        batch_limit=batch_limit_for(entry.config),
         queueing=queueing_for(entry.config),
     )

@@ -79,14 +79,25 @@ def warmed(executor: Servable) -> Servable:
     ConfigError
         If one fails; the executor is closed.
     """
-    if executor.config is None or not executor.config.message.model_warmup:
-        return executor
     try:
-        asyncio.run(_ask(executor, executor.config, read_warm_ups(executor.config)))
+        ask_warm_ups(executor)
     except BaseException:
         executor.close()
         raise
     return executor
+
+
+def ask_warm_ups(executor: Servable) -> None:
+    """Have an executor answer its queries, and wait for that; not on an event loop.
+
+    Raises
+    ------
+    ConfigError
+        If one fails.
+    """
+    config = executor.config
+    if config is not None and config.message.model_warmup:
+        asyncio.run(_ask(executor, config, read_warm_ups(config)))
 
 
 async def _ask(executor: Servable, config: ModelConfig, queries: Sequence[WarmUp]) -> None:

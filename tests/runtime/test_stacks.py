@@ -168,10 +168,19 @@ def test_fewer_rows_where_fewer_are_allowed(graph, machine, folder) -> None:
     assert model.stacked == (2, 4)
 
 
+def test_a_limit_bounds_what_was_asked_for_and_what_was_measured(graph, machine, folder) -> None:
+    for use in (StackUse(of_two(), limit_rows=2), StackUse(of_two(), max_rows=8, limit_rows=2)):
+        model = model_of(graph, machine, use)
+        answers_of(model, folder, queries(4))
+        assert model.stacked == (2, 4)
+    assert StackUse(of_two(), max_rows=2, limit_rows=8).facts["batches"].startswith("up to 2 rows")
+
+
 @pytest.mark.parametrize(
     ("use", "why"),
     [
         (StackUse(of_two(), max_rows=0), "off"),
+        (StackUse(of_two(), limit_rows=0), "off"),
         (StackUse(of_two(), max_rows=1), "off"),
         (StackUse(), "not measured yet"),
         (StackUse(Stacks("it gains nothing")), "it gains nothing"),
@@ -195,6 +204,7 @@ def test_what_saves_little_is_batched_where_it_is_asked_for() -> None:
     little = of_two((RowsTime(1, 25_000), RowsTime(8, 80_000)))
     why = "a row saves 15.0 us only (a number of rows asks for it)"
     assert StackUse(little).refusal == why
+    assert StackUse(little, limit_rows=8).refusal == why
     assert StackUse(little, max_rows=8).refusal == ""
 
 

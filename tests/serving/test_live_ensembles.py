@@ -92,6 +92,27 @@ def test_a_step_that_no_longer_fits_leaves_the_ensemble_as_it_was(live):
     assert live.client.get_model_config("both") == before
 
 
+def test_a_load_of_what_was_missing_brings_those_that_failed(live):
+    write(live, "late", BOTH.replace('"one"', '"none_yet"'))
+    write(live, "later", OUTER.replace('"both"', '"late"'))
+    for name in ("late", "later"):
+        with pytest.raises(InferenceServerException, match="none_yet"):
+            live.client.load_model(name)
+    live.put("none_yet", 4)
+    live.client.load_model("none_yet")
+    assert (live.factor("late"), live.factor("later")) == (12, 36)
+
+
+def test_a_load_of_a_step_leaves_what_a_client_has_unloaded(live):
+    write(live, "late", BOTH.replace('"one"', '"none_yet"'))
+    with pytest.raises(InferenceServerException, match="none_yet"):
+        live.client.load_model("late")
+    live.client.unload_model("late")
+    live.put("none_yet", 4)
+    live.client.load_model("none_yet")
+    assert live.index()["late", "1"][0] == "UNAVAILABLE"
+
+
 def test_polling_follows_the_steps(live):
     live.look()
     assert live.factor("both") == 6

@@ -14,7 +14,11 @@ from tritonclient.utils import InferenceServerException
 
 from surplus.engine.repository.model_config import parse_config
 from surplus.engine.runtime.queueing import LevelQueue, Queueing
-from surplus.engine.serving.configured_queueing import max_batch_for, queueing_for
+from surplus.engine.serving.configured_queueing import (
+    batch_limit_for,
+    max_batch_for,
+    queueing_for,
+)
 from surplus.engine.serving.server_params import FrontEnd
 from tests.loops import COUNT, ENDLESS, counted
 from tests.repository.quick_start import save, scaled
@@ -161,6 +165,13 @@ def parsed(tmp_path, text):
 def test_nothing_written_leaves_it_to_the_lanes(tmp_path):
     assert queueing_for(parsed(tmp_path, "")) is None
     assert max_batch_for(parsed(tmp_path, "max_batch_size: 8"), None) is None
+
+
+def test_what_is_written_bounds_batches_that_form_by_themselves(tmp_path):
+    written = {"max_batch_size: 8": 8, "max_batch_size: 0": 0, "": None}
+    for text, most in written.items():
+        assert batch_limit_for(parsed(tmp_path, text)) == most
+    assert batch_limit_for(None) is None
 
 
 def test_counts_of_groups_are_added(tmp_path):
