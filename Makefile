@@ -10,6 +10,11 @@ CLIENT := $(wildcard loadgen/core/*.cpp loadgen/core/*.hpp)
 NATIVE := CMakeLists.txt engine/core/CMakeLists.txt engine/core/http1/CMakeLists.txt engine/core/http1/fetch_llhttp.py $(wildcard engine/include/*.h) $(CLIENT) $(filter-out engine/core/tests/% engine/core/bench/% engine/core/fuzz/%,$(CORE))
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
+# The core is compiled while pip fetches what only Python needs, and sources are linted; by as many
+# processes as Ninja finds cores for, which would else ask make.
+MAKEFLAGS += --jobs=2
+unexport MAKEFLAGS
+
 EXTRAS := cpu solvers http dev
 
 # How many seconds each fuzzer runs, and what its random numbers begin with.
@@ -27,15 +32,18 @@ DEVICES ?=
 
 export ORT_DISABLE_TELEMETRY = 1
 
-# What pip must install before our own build, read from pyproject.toml, the only list.
+# What pip must install before our own build, read from pyproject.toml, the only list; without extras
+# what compiles.
 define REQUIREMENTS
 import sys, tomllib
 if sys.version_info < (3, 11):
     sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12")
 with open("pyproject.toml", "rb") as file:
     toml = tomllib.load(file)
-lists = [toml["build-system"]["requires"], toml["project"]["dependencies"]]
-lists += [toml["project"]["optional-dependencies"][extra] for extra in sys.argv[1:]]
+lists = [toml["build-system"]["requires"]]
+if extras := sys.argv[1:]:
+    lists += [toml["project"]["dependencies"]]
+    lists += [toml["project"]["optional-dependencies"][extra] for extra in extras]
 print("\n".join(line for items in lists for line in items))
 endef
 export REQUIREMENTS
@@ -54,25 +62,30 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-gpu-emulated test-cuda-provider test-observers triton peers lint sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel lock deploy-check sbom docs clean
+.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-gpu-emulated test-cuda-provider test-observers triton peers lint lint-sources sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel lock deploy-check sbom docs clean
 
-install: $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
+install: $(STAMPS)/packages $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
 build: install  ## the same: compiles C++ files that changed
 
 help:  ## what there is to make
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "%-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Third-party packages: again only when pyproject.toml changed.
-$(STAMPS)/packages: pyproject.toml
+# Third-party packages: again only when pyproject.toml changed. First those that compile.
+$(STAMPS)/compiling: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	mkdir -p $(STAMPS)
+	$(BIN)/python -c "$$REQUIREMENTS" > $(STAMPS)/requirements-compiling.txt
+	$(PIP) install --quiet --requirement $(STAMPS)/requirements-compiling.txt
+	touch $@
+
+$(STAMPS)/packages: $(STAMPS)/compiling
 	$(BIN)/python -c "$$REQUIREMENTS" $(EXTRAS) > $(STAMPS)/requirements.txt
 	$(PIP) install --quiet --requirement $(STAMPS)/requirements.txt
 	touch $@
 
 # Our own, editable; build/ persists, so that only changed C++ files are compiled again.
-$(STAMPS)/core: $(STAMPS)/packages $(NATIVE)
+$(STAMPS)/core: $(STAMPS)/compiling $(NATIVE)
 	$(PIP) install --quiet --no-build-isolation --no-deps --config-settings=cmake.define.SURPLUS_WERROR=ON --editable .
 	touch $@
 
@@ -127,16 +140,19 @@ build/peers/installed: bench/serving/peers/requirements.txt bench/loadgen_agreem
 
 peers: build/peers/installed  ## KServe's, MLServer's and LitServe's servers, and perf_analyzer: peers of benches; 610 MB
 
-lint: install  ## ruff, mypy, import floors, clang-format, the native module's stub
+lint: lint-sources install  ## ruff, mypy, import floors, clang-format, the native module's stub
+	$(call STUB,engine._core,build/_core.pyi)
+	diff -u engine/_core.pyi build/_core.pyi
+	$(call STUB,loadgen._native,build/_native.pyi)
+	diff -u loadgen/_native.pyi build/_native.pyi
+
+# Of lint what needs no core.
+lint-sources: $(STAMPS)/packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/clang-format --dry-run -Werror $(CORE) $(CLIENT) $(wildcard engine/include/*.h)
-	$(call STUB,engine._core,build/_core.pyi)
-	diff -u engine/_core.pyi build/_core.pyi
-	$(call STUB,loadgen._native,build/_native.pyi)
-	diff -u loadgen/_native.pyi build/_native.pyi
 
 stub: install  ## writes engine/_core.pyi and loadgen/_native.pyi anew after a change of the bindings
 	$(call STUB,engine._core,engine/_core.pyi)
