@@ -8,7 +8,7 @@ STAMPS := build/stamps
 CORE := $(wildcard $(addprefix engine/core/,$(foreach end,cpp hpp,*/*.$(end) */*/*.$(end))))
 CLIENT := $(wildcard loadgen/core/*.cpp loadgen/core/*.hpp)
 EVALUATOR := $(wildcard placement/core/*.cpp placement/core/*.hpp)
-NATIVE := CMakeLists.txt engine/core/CMakeLists.txt engine/core/http1/CMakeLists.txt engine/core/http1/fetch_llhttp.py $(wildcard engine/include/*.h) $(CLIENT) $(EVALUATOR) $(filter-out engine/core/tests/% engine/core/bench/% engine/core/fuzz/%,$(CORE))
+NATIVE := CMakeLists.txt engine/core/CMakeLists.txt engine/core/precompiled.cmake engine/core/http1/CMakeLists.txt engine/core/http1/fetch_llhttp.py $(wildcard engine/include/*.h) $(CLIENT) $(EVALUATOR) $(filter-out engine/core/tests/% engine/core/bench/% engine/core/fuzz/%,$(CORE))
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 # The core is compiled while pip fetches what only Python needs, and sources are linted; by as many
@@ -57,7 +57,7 @@ define STUB
 endef
 
 define SANITIZED
-	$(BIN)/cmake -S engine/core -B build/$(1) -G Ninja -DSURPLUS_SANITIZE=$(1) \
+	$(BIN)/cmake -S engine/core -B build/$(1) -G Ninja -DSURPLUS_SANITIZE=$(1) -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
 	  -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPython_EXECUTABLE=$(abspath $(BIN)/python)
 	$(BIN)/cmake --build build/$(1)
 	build/$(1)/tests/core_tests
