@@ -1051,11 +1051,12 @@ class WorkerLink:
     def cancel(self, tag: int) -> None: ...
     @property
     def answers_fd(self) -> int: ...
-    def take_answers(self) -> list[tuple[int, int, bool, bytes]]:
+    def take_answers(self) -> list[tuple[int, int, str, bytes]]:
         """
         Answers to what was submitted here, since the last call.
 
-        Number, gRPC's status, whether it was refused, a ModelInferResponse or why there is none.
+        Number, gRPC's status, "late" or "queue" where it was refused for that, a ModelInferResponse
+        or why there is none.
         """
 
 class Access:

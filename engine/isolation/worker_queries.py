@@ -28,10 +28,14 @@ _ERRORS: dict[int, type[errors.EngineError]] = {
     grpc.StatusCode.DEADLINE_EXCEEDED.value[0]: errors.DeadlineError,
     grpc.StatusCode.CANCELLED.value[0]: errors.CancelledError,
 }
+_REFUSALS: dict[str, type[errors.EngineError]] = {
+    "late": errors.RefusedError,
+    "queue": errors.TurnedAwayError,
+}
 GONE = "the process that runs the model has ended; it is being started again"
 
-Answer = tuple[int, bool, bytes]
-"""gRPC's status, whether the query was refused, and a response or why there is none."""
+Answer = tuple[int, str, bytes]
+"""gRPC's status, what the query was refused for, and a response or why there is none."""
 
 
 class WorkerQueries:
@@ -83,7 +87,7 @@ class WorkerQueries:
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
         try:
-            status, was_refused, content = await future
+            status, refusal, content = await future
         except asyncio.CancelledError:
             self._link.cancel(tag)
             raise
@@ -92,21 +96,17 @@ class WorkerQueries:
         if status == grpc.StatusCode.OK.value[0]:
             return content
         text = content.decode(errors="replace")
-        raise (
-            errors.RefusedError(text)
-            if was_refused
-            else _ERRORS.get(status, errors.ExecutionError)(text)
-        )
+        raise (_REFUSALS.get(refusal) or _ERRORS.get(status, errors.ExecutionError))(text)
 
     def _pump(self) -> None:
         if not self._link.pump():
             asyncio.get_running_loop().remove_reader(self._link.fd)
 
     def _take(self) -> None:
-        for number, status, was_refused, content in self._link.take_answers():
+        for number, status, refusal, content in self._link.take_answers():
             future = self._waiting.get(number)
             if future is not None and not future.done():
-                future.set_result((status, was_refused, content))
+                future.set_result((status, refusal, content))
 
 
 def request_of(

@@ -86,7 +86,8 @@ std::pair<std::int64_t, std::string> foresee(const PyPlan& self, std::int64_t de
   const Plan& plan = *self.plan;
   if (!plan.admission().any()) return {};
   const RunOrder order = Run::order_of(plan, options, UINT64_MAX);
-  const Admission::Verdict verdict = plan.machine().admission().foresee(plan, order, now_ns());
+  Admission& admission = plan.machine().admission();
+  const Admission::Verdict verdict = admission.foresee(plan, order, priority, now_ns());
   return {verdict.by_ns, verdict.refuses() ? verdict.text() : std::string()};
 }
 

@@ -21,13 +21,13 @@ class AnswersForPython final : public isolation::AnswerSink {
   struct Answer {
     std::uint64_t number = 0;
     int status = 0;
-    bool was_refused = false;
+    isolation::Refusal refusal = isolation::Refusal::none;
     std::string content = {};
   };
 
   void on_answer(std::uint64_t number, const isolation::WorkerAnswer& answer) override {
     mailbox.put(
-        {number, answer.status, answer.was_refused,
+        {number, answer.status, answer.refusal,
          std::string(reinterpret_cast<const char*>(answer.content.data()), answer.content.size())});
   }
 
@@ -48,10 +48,22 @@ nb::object submit(const PyWorkerLink& self, const nb::bytes& content, std::int64
   return sent == WorkerLink::Sent::gone ? nb::object(nb::none()) : nb::cast(tag);
 }
 
+const char* name_of(isolation::Refusal refusal) noexcept {
+  switch (refusal) {
+    case isolation::Refusal::late:
+      return "late";
+    case isolation::Refusal::queue:
+      return "queue";
+    case isolation::Refusal::none:
+      break;
+  }
+  return "";
+}
+
 nb::list take(const PyWorkerLink& self) {
   nb::list rows;
   for (const AnswersForPython::Answer& answer : self.answers->mailbox.take())
-    rows.append(nb::make_tuple(answer.number, answer.status, answer.was_refused,
+    rows.append(nb::make_tuple(answer.number, answer.status, name_of(answer.refusal),
                                nb::bytes(answer.content.data(), answer.content.size())));
   return rows;
 }
@@ -93,10 +105,11 @@ Raises MemoryError where the server has no room for it.)")
       .def_prop_ro("answers_fd",
                    [](const PyWorkerLink& self) { return self.answers->mailbox.fd(); })
       .def("take_answers", &take,
-           nb::sig("def take_answers(self) -> list[tuple[int, int, bool, bytes]]"),
+           nb::sig("def take_answers(self) -> list[tuple[int, int, str, bytes]]"),
            R"(Answers to what was submitted here, since the last call.
 
-Number, gRPC's status, whether it was refused, a ModelInferResponse or why there is none.)");
+Number, gRPC's status, "late" or "queue" where it was refused for that, a ModelInferResponse
+or why there is none.)");
 }
 
 }  // namespace engine

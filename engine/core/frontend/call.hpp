@@ -14,6 +14,7 @@
 #include "frontend/method.hpp"
 #include "frontend/out_queue.hpp"
 #include "frontend/rest.hpp"
+#include "isolation/packet.hpp"
 
 namespace engine::frontend {
 
@@ -81,8 +82,8 @@ struct Call {
   bool has_ended = false;
   Status status = Status::ok;
   std::string text;
-  bool was_refused = false;     ///< the query could not be in time, or would have waited for long
-  std::int64_t waited_ns = -1;  ///< for a lane; -1: not known
+  isolation::Refusal refusal = isolation::Refusal::none;  ///< of the query
+  std::int64_t waited_ns = -1;                            ///< for a lane; -1: not known
 };
 
 }  // namespace engine::frontend

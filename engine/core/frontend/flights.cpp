@@ -177,10 +177,10 @@ void Frontend::finish(Flight flight) {
       break;
     case Outcome::refused:
       counts.add(FrontCounts::refused, ended_ns - flight.received_ns);
-      if (const Place place = find(flight.token); place.call != nullptr)
-        place.call->was_refused = true;
+      note_refusal(flight, isolation::Refusal::late);
       return fail(flight, Status::resource_exhausted, Trouble::refused, run.error());
     case Outcome::turned_away:
+      note_refusal(flight, isolation::Refusal::queue);
       return fail(flight, Status::unavailable, Trouble::queue_full, run.error());
     case Outcome::deadline:
       return fail(
@@ -211,6 +211,11 @@ void Frontend::finish(Flight flight) {
   if (flight.asked != nullptr) keep(flight);
   if (!delivered(flight, run.outputs())) return;
   count(flight, ended_ns, run.traced() ? waited_ns(run) : isolation::not_known_ns);
+}
+
+/// For who sent it here from another process, and counts it there.
+void Frontend::note_refusal(const Flight& flight, isolation::Refusal refusal) {
+  if (const Place place = find(flight.token); place.call != nullptr) place.call->refusal = refusal;
 }
 
 /// Sends the model's outputs to who asked, if that one is still there; false where they cannot be,

@@ -88,9 +88,9 @@ void Frontend::on_answer(std::uint64_t number, const isolation::WorkerAnswer& an
   const Place place = find(flight.token);
   if (place.call != nullptr) std::erase(place.call->flights, tag);
   if (status != Status::ok) {
-    if (answer.was_refused)
+    if (answer.refusal == isolation::Refusal::late)
       flight.model->counts.add(FrontCounts::refused, ended_ns - flight.received_ns);
-    return fail(flight, status, trouble_of(status, answer.was_refused),
+    return fail(flight, status, trouble_of(status, answer.refusal),
                 std::string(text_of(answer.content)));
   }
   if (place.call != nullptr) {

@@ -190,6 +190,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void finish_item(Place place, std::uint64_t number, std::vector<OutPart> parts);
   void remember(const Flight& flight, std::optional<Trouble> trouble, std::int64_t ended_ns,
                 std::int64_t answered_ns, std::int64_t waited_ns);
+  void note_refusal(const Flight& flight, isolation::Refusal refusal);
   void fail(const Flight& flight, Status status, Trouble trouble, const std::string& text);
   [[nodiscard]] bool turn_away_stranger(const Call& call, std::uint64_t item);
   void answer_why(const Flight& flight, Status status, const std::string& text);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "frontend/grpc.hpp"
+#include "isolation/packet.hpp"
 
 namespace engine::frontend {
 
@@ -14,7 +15,7 @@ namespace engine::frontend {
 enum class Trouble : std::uint8_t {
   late,
   refused,     ///< it would not have been in time, or would have waited for too long
-  queue_full,  ///< as many as may be were in flight
+  queue_full,  ///< as many as may be were in flight, or by its model's queue policy
   memory,      ///< the process may hold no more
   deadline,    ///< it passed first
   cancelled,
@@ -25,8 +26,9 @@ enum class Trouble : std::uint8_t {
 inline constexpr std::size_t troubles = 9;
 
 /// What another process said of a query that it did not answer.
-[[nodiscard]] constexpr Trouble trouble_of(Status status, bool was_refused) noexcept {
-  if (was_refused) return Trouble::refused;
+[[nodiscard]] constexpr Trouble trouble_of(Status status, isolation::Refusal refusal) noexcept {
+  if (refusal == isolation::Refusal::late) return Trouble::refused;
+  if (refusal == isolation::Refusal::queue) return Trouble::queue_full;
   switch (status) {
     case Status::resource_exhausted:
       return Trouble::memory;  // who sends it counts what is in flight itself

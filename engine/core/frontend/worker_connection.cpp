@@ -135,7 +135,7 @@ void WorkerConnection::go_on(Call& call) {
 
 void WorkerConnection::answer(std::uint64_t tag, Call& call) {
   Packet packet{.kind = PacketKind::answer,
-                .was_refused = call.was_refused ? std::uint8_t{1} : std::uint8_t{0},
+                .refusal = static_cast<std::uint8_t>(call.refusal),
                 .status = static_cast<std::int32_t>(call.status),
                 .tag = tag,
                 .time_ns = call.waited_ns,

@@ -85,7 +85,7 @@ std::vector<std::string> seeds() {
   const Packet small{.kind = PacketKind::answer, .tag = 1, .bytes = text.size()};
   const Packet large{
       .kind = PacketKind::answer, .in_block = 1, .tag = 2, .offset = 4096, .bytes = 30'000};
-  const Packet refused{.kind = PacketKind::answer, .was_refused = 1, .status = 8, .tag = 3};
+  const Packet refused{.kind = PacketKind::answer, .refusal = 1, .status = 8, .tag = 3};
   return {
       sized(packet(small, text)) + sized(packet(large)) + sized(packet(refused)),
       sized(packet({.kind = PacketKind::freed, .offset = 0})) + sized(packet(large)),

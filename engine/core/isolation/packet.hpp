@@ -13,14 +13,20 @@ enum class PacketKind : std::uint8_t {
   freed,   ///< either way: that block is not read any more
 };
 
+/// Why a worker's rules turned a query away; its status alone does not say it.
+enum class Refusal : std::uint8_t {
+  none,
+  late,   ///< it could not be in time, or would have waited for long
+  queue,  ///< by its model's queue policy: too many wait, or it waited too long
+};
+
 /// The head of each message on the socket. Its content follows, or lies in a block of shared
 /// memory. Both ends are of one build.
 struct Packet {
   PacketKind kind = PacketKind::query;
   // Not bool: whoever says them may say any byte.
   std::uint8_t in_block = 0;
-  std::uint8_t was_refused =
-      0;                     ///< of an answer: the query could not be in time, or waited for long
+  std::uint8_t refusal = 0;  ///< of an answer: a Refusal
   std::int32_t status = 0;   ///< of an answer: gRPC's
   std::uint64_t tag = 0;     ///< of the query
   std::int64_t time_ns = 0;  ///< of a query: when it is due, 0: never; of an answer: what it waited

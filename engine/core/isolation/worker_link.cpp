@@ -29,6 +29,13 @@ Bytes bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
+/// A worker may say any byte.
+Refusal refusal_of(const Packet& packet) noexcept {
+  return packet.refusal <= static_cast<std::uint8_t>(Refusal::queue)
+             ? static_cast<Refusal>(packet.refusal)
+             : Refusal::none;
+}
+
 }  // namespace
 
 std::shared_ptr<WorkerLink> WorkerLink::made(std::size_t memory_bytes) {
@@ -171,7 +178,7 @@ void WorkerLink::take(const Packet& packet, Bytes content) {
   }
   if (packet.kind != PacketKind::answer) return;
   WorkerAnswer answer{.status = packet.status,
-                      .was_refused = packet.was_refused != 0,
+                      .refusal = refusal_of(packet),
                       .waited_ns = packet.time_ns,
                       .content = content,
                       .owner = {}};
@@ -221,7 +228,7 @@ void WorkerLink::end() {
     waiting_bytes_ = 0;
   }
   const WorkerAnswer answer{
-      .status = unavailable, .was_refused = false, .content = bytes_of(ended), .owner = {}};
+      .status = unavailable, .refusal = Refusal::none, .content = bytes_of(ended), .owner = {}};
   for (const auto& [tag, pending] : lost) pending.sink->on_answer(pending.number, answer);
 }
 

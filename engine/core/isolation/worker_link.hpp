@@ -21,7 +21,7 @@ using Bytes = std::span<const std::byte>;
 /// What came of a query.
 struct WorkerAnswer {
   int status = 0;  ///< gRPC's
-  bool was_refused = false;
+  Refusal refusal = Refusal::none;
   std::int64_t waited_ns = not_known_ns;  ///< for a lane
   Bytes content;  ///< a ModelInferResponse, or a text that says why there is none
   /// Keeps the content; null where the content lasts for the call only.

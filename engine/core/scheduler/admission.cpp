@@ -5,20 +5,29 @@
 
 #include "scheduler/plan.hpp"
 #include "scheduler/run.hpp"
+#include "scheduler/waiting_room.hpp"
 
 namespace engine {
 
 namespace {
 
 LaneOutlook::Work work_of(const Plan& plan, const RunOrder& order, std::uint32_t executor,
-                          double spreads) {
+                          const Outlook& room, double spreads) {
   const TimeSpent time = plan.times().of_executor(executor);
   LaneOutlook::Work work;
   work.order = order;
   work.left_ns = time.mean_ns;
   work.margin_ns = static_cast<std::int64_t>(spreads * static_cast<double>(time.spread_ns));
   work.width = plan.parallelism();
+  work.least_start_ns = room.start_ns;
+  work.least_end_ns = room.end_ns;
   return work;
+}
+
+/// What its room says of a run that is about to enter; nothing where that refuses nobody.
+Outlook in_room(const Plan& plan, const std::optional<int>& priority, std::int64_t now_ns) {
+  WaitingRoom* const room = plan.admission().any() ? plan.room() : nullptr;
+  return room == nullptr ? Outlook{} : room->forecast(plan, priority, now_ns);
 }
 
 }  // namespace
@@ -49,14 +58,14 @@ void Admission::look_elsewhere(std::int64_t now_ns) {
 /// It begins when the last of its devices has lanes for it, and ends when that has done its part
 /// and its longest path is over.
 Admission::Prediction Admission::predict(const Plan& plan, const RunOrder& order,
-                                         std::int64_t now_ns) {
+                                         const Outlook& room, std::int64_t now_ns) {
   look_elsewhere(now_ns);
   Prediction found;
   int parts = 0;
   works_.clear();
   const double spreads = margins_.of(&plan.share());
   for (std::uint32_t i = 0; i < outlooks_.size(); ++i) {
-    const LaneOutlook::Work& work = works_.emplace_back(work_of(plan, order, i, spreads));
+    const LaneOutlook::Work& work = works_.emplace_back(work_of(plan, order, i, room, spreads));
     if (work.left_ns == 0) continue;
     ++parts;
     const LaneOutlook::Forecast part = outlooks_[i].forecast(work, now_ns);
@@ -94,11 +103,12 @@ Admission::Verdict Admission::admit(Run& run, std::int64_t now_ns) {
   const Plan& plan = run.plan();
   const std::int64_t work_ns = plan.times().work_ns();
   if (work_ns == 0) return {};  // nothing is known of it yet
+  const Outlook room = in_room(plan, run.asked_priority(), now_ns);
   const std::lock_guard lock(lock_);
   const bool is_due = run.order().may_be_late();
   if (is_due)
     demand_.ask(&plan.share(), plan.share().weight(), run.order().due_ns - now_ns, work_ns, now_ns);
-  const Prediction found = predict(plan, run.order(), now_ns);
+  const Prediction found = predict(plan, run.order(), room, now_ns);
   const Verdict verdict = judge(plan, run.order(), found, now_ns);
   const Promise promised = promise(plan, run.order(), found, verdict, now_ns);
   if (verdict.refuses() && promised == Promise::none) {
@@ -107,7 +117,7 @@ Admission::Verdict Admission::admit(Run& run, std::int64_t now_ns) {
       return verdict;
     }
     run.come_late();
-    static_cast<void>(predict(plan, run.order(), now_ns));  // its place is another one
+    static_cast<void>(predict(plan, run.order(), room, now_ns));  // its place is another one
   }
   if (promised == Promise::chance) margins_.take_chance(&plan.share(), now_ns);
   add(promised != Promise::none);
@@ -137,11 +147,12 @@ bool Admission::is_asked(const Plan& plan, const RunOrder& order, const Predicti
 }
 
 Admission::Verdict Admission::foresee(const Plan& plan, const RunOrder& order,
-                                      std::int64_t now_ns) {
+                                      const std::optional<int>& priority, std::int64_t now_ns) {
   const std::int64_t work_ns = plan.times().work_ns();
   if (work_ns == 0 || !plan.admission().any()) return {};
+  const Outlook room = in_room(plan, priority, now_ns);
   const std::lock_guard lock(lock_);
-  const Prediction found = predict(plan, order, now_ns);
+  const Prediction found = predict(plan, order, room, now_ns);
   const Verdict verdict = judge(plan, order, found, now_ns);
   if (!verdict.refuses() || (order.is_due() && !plan.admission().refuses_late)) return {};
   if (promise(plan, order, found, verdict, now_ns) != Promise::none) return {};

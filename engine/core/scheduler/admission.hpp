@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ class Run;
 ///
 /// By how much single runs are off at most, of a hundred one, is learnt, and so are the chances
 /// (ErrorMargins).
+///
+/// What waits before it in its model's room counts, too (WaitingRoom::forecast).
 ///
 /// What runs on a CPU is followed node by node; of what runs on other devices the planned times
 /// count, whole until the run ends. What other processes lease of the cores counts (broker.hpp);
@@ -67,7 +70,9 @@ class Admission {
   /// Judges a run that has begun and is not shared yet; counts it unless it is refused.
   [[nodiscard]] Verdict admit(Run& run, std::int64_t now_ns);
   /// What would be of such a run, which is not to be submitted if it is refused.
-  [[nodiscard]] Verdict foresee(const Plan& plan, const RunOrder& order, std::int64_t now_ns);
+  /// `priority` is what its caller has said.
+  [[nodiscard]] Verdict foresee(const Plan& plan, const RunOrder& order,
+                                const std::optional<int>& priority, std::int64_t now_ns);
   /// Of a run that counts: it has ended.
   void leave(const Run& run, std::int64_t now_ns) noexcept;
   /// Of one that counts: a node that takes `lanes` for `expected_ns` in all begins, or has ended.
@@ -90,7 +95,8 @@ class Admission {
     }
   };
 
-  [[nodiscard]] Prediction predict(const Plan& plan, const RunOrder& order, std::int64_t now_ns);
+  [[nodiscard]] Prediction predict(const Plan& plan, const RunOrder& order, const Outlook& room,
+                                   std::int64_t now_ns);
   [[nodiscard]] bool is_asked(const Plan& plan, const RunOrder& order, const Prediction& found,
                               std::int64_t now_ns) noexcept;
   [[nodiscard]] Promise promise(const Plan& plan, const RunOrder& order, const Prediction& found,

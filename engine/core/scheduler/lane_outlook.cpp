@@ -19,6 +19,16 @@ std::int64_t in_hand_left_ns(const LaneOutlook::Work& work, std::int64_t now_ns)
   return std::clamp<std::int64_t>(work.in_hand_ns - done_ns, 0, work.left_ns);
 }
 
+/// Lanes are not kept free for one that waits elsewhere: what comes behind it has them meanwhile.
+Outlook put_off(Outlook found, const LaneOutlook::Work& work, std::int64_t now_ns) {
+  if (work.least_end_ns <= found.end_ns && work.least_start_ns <= found.start_ns) return found;
+  found.start_ns = std::max(found.start_ns, work.least_start_ns);
+  found.end_ns = std::max(found.end_ns, work.least_end_ns);
+  const double common = common_error * static_cast<double>(found.end_ns - now_ns);
+  found.margin_ns = std::max(found.margin_ns, static_cast<std::int64_t>(common));
+  return found;
+}
+
 /// What is best effort computes on lanes of its own, and gives way to all that is not.
 bool keeps_lanes(const LaneOutlook::Work& work, const RunOrder& newcomer) {
   if (work.order.is_best_effort() && !newcomer.is_best_effort()) return false;
@@ -66,7 +76,7 @@ Outlook LaneOutlook::take_run(Lanes& lanes, const Work& work, bool holds_lanes,
   const std::int64_t begun_ns = work.in_hand_ns - in_hand_ns;
   std::int64_t left_ns = std::max<std::int64_t>(work.left_ns - begun_ns, 0);
   if (holds_lanes) left_ns = std::max<std::int64_t>(left_ns - in_hand_ns, 0);
-  return take(lanes, work.width, left_ns, work.margin_ns, now_ns);
+  return put_off(take(lanes, work.width, left_ns, work.margin_ns, now_ns), work, now_ns);
 }
 
 /// All lanes as they are: with what does not make way for the newcomer.

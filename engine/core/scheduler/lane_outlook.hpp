@@ -37,6 +37,8 @@ class LaneOutlook {
     std::int64_t margin_ns = 0;  ///< beyond which it nearly never takes more than that
     int width = 1;               ///< lanes that it takes at once
     std::int64_t due_ns = nothing_promised;
+    /// It begins and ends not before: it waits elsewhere, too.
+    std::int64_t least_start_ns = 0, least_end_ns = 0;
     Outlook outlook = {};  ///< as of the last run that was admitted before it
     // Of the nodes that compute now: their lanes, when these began, summed up, what was expected.
     int computing = 0;

@@ -27,7 +27,7 @@ constexpr const char* full_text = "Exceeds maximum queue size";  // Triton's wor
 constexpr const char* expired_text = "Request timeout expired";
 
 /// Numbers of calls are above those of plans (Plan::family).
-std::uint32_t next_call() noexcept {
+std::uint32_t next_number() noexcept {
   static std::atomic<std::uint32_t> next{0};
   return next.fetch_add(1, std::memory_order_relaxed) | Run::first_call;  // relaxed: a number
 }
@@ -52,26 +52,21 @@ std::shared_ptr<WaitingRoom> WaitingRoom::create(QueueRules rules) {
 }
 
 /// As the protocol counts them; what is above the last is usual, as with Triton.
-std::size_t WaitingRoom::level_of(const Run& run) const noexcept {
-  const std::optional<int> priority = run.asked_priority();
+std::size_t WaitingRoom::level_of(const std::optional<int>& priority) const noexcept {
   if (!priority) return rules_.usual_level - 1;
   const int level = usual_priority_level - *priority;
   const bool is_there = level >= 1 && level <= static_cast<int>(levels_.size());
   return is_there ? static_cast<std::size_t>(level) - 1 : rules_.usual_level - 1;
 }
 
-std::uint32_t WaitingRoom::most_rows(const Stacking& stacking) const noexcept {
-  return rules_.most_rows == 0 ? stacking.most_rows()
-                               : std::min(rules_.most_rows, stacking.most_rows());
-}
-
-WaitingRoom::Waiting WaitingRoom::waiting_of(const Run& run, std::int64_t now_ns) const {
-  Waiting found{.hold_until_ns = now_ns};
+Waiting WaitingRoom::waiting_of(const Run& run, std::int64_t now_ns) const {
+  Waiting found{.plan = &run.plan(), .hold_until_ns = now_ns};
   const Stacking* const stacking = run.plan().stacking();
   if (stacking == nullptr || stacking->has_failed()) return found;
   std::vector<const Value*> inputs;
   run.look_at_inputs(run.plan().node(0), inputs);
-  const std::uint32_t rows = stacking->stacker().rows(inputs), most = most_rows(*stacking);
+  const std::uint32_t rows = stacking->stacker().rows(inputs);
+  const std::uint32_t most = most_rows(rules_, *stacking);
   if (rows < stacking->least_rows() || rows > most) return found;
   found.rows = rows;
   std::int64_t delay_ns = rules_.delay_ns;
@@ -85,7 +80,7 @@ WaitingRoom::Waiting WaitingRoom::waiting_of(const Run& run, std::int64_t now_ns
 
 bool WaitingRoom::enter(Run& run) {
   const std::int64_t now = now_ns();
-  const std::size_t place = level_of(run);
+  const std::size_t place = level_of(run.asked_priority());
   const LevelRules& rules = rules_.levels[place];
   Waiting waiting = waiting_of(run, now);
   waiting.run = &run;
@@ -119,10 +114,9 @@ void WaitingRoom::leave(const Run& run) noexcept {
   Due due;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = left_.find(run.call());
-    if (found == left_.end() || --found->second != 0) return;
-    left_.erase(found);
-    --calls_;
+    const auto found = calls_.find(run.call());
+    if (found == calls_.end() || --found->second.left != 0) return;
+    calls_.erase(found);
     if (waiting() == 0) return;
     const std::int64_t now = now_ns();
     let_out(now, due.batches);
@@ -186,7 +180,7 @@ void WaitingRoom::visit(Visit&& visit) const {
   }
 }
 
-const WaitingRoom::Waiting* WaitingRoom::first() const noexcept {
+const Waiting* WaitingRoom::first() const noexcept {
   const Waiting* found = nullptr;
   visit([&](const Waiting& one) {
     found = &one;
@@ -195,7 +189,7 @@ const WaitingRoom::Waiting* WaitingRoom::first() const noexcept {
   return found;
 }
 
-WaitingRoom::Waiting WaitingRoom::take_first() noexcept {
+Waiting WaitingRoom::take_first() noexcept {
   for (Level& level : levels_) {
     std::deque<Waiting>& queue = level.in_time.empty() ? level.delayed : level.in_time;
     if (queue.empty()) continue;
@@ -207,64 +201,36 @@ WaitingRoom::Waiting WaitingRoom::take_first() noexcept {
   return {};
 }
 
-/// Whether another call of the model may begin, with that run as its first.
-bool WaitingRoom::may_call(const Run& run) const noexcept {
-  if (rules_.calls != 0) return calls_ < rules_.calls;
-  const Plan& plan = run.plan();
-  if (plan.node_count() == 0) return true;
-  const int lanes = plan.machine().executor(plan.node(0).executor).lanes();
-  return calls_ < static_cast<std::size_t>(lanes);
+/// So many calls of the model may be at once, where one of `plan` is to be the next.
+std::size_t WaitingRoom::most_calls(const Plan& plan) const noexcept {
+  if (rules_.calls != 0) return rules_.calls;
+  if (plan.node_count() == 0) return SIZE_MAX;
+  return static_cast<std::size_t>(plan.machine().executor(plan.node(0).executor).lanes());
 }
 
-bool WaitingRoom::is_preferred(std::uint32_t rows) const noexcept {
-  return std::ranges::binary_search(rules_.preferred_rows, rows);
-}
-
-/// How many of those that wait are the next call; 0: others are waited for.
-std::size_t WaitingRoom::choose(std::int64_t now_ns) const {
-  const Waiting& leader = *first();
-  const Plan& plan = leader.run->plan();
-  const Stacking* const stacking = plan.stacking();
-  if (leader.rows == 0 || stacking == nullptr) return 1;
-  const std::uint32_t most = most_rows(*stacking);
-  std::uint32_t rows = 0;
-  std::size_t count = 0, gaining = 1, preferred = 0;
-  std::int64_t alone_ns = 0, hold_until_ns = never;
-  bool is_full = false;
-  visit([&](const Waiting& one) {
-    is_full = one.rows == 0 || &one.run->plan() != &plan || rows + one.rows > most ||
-              count == Stacking::most_queries;
-    if (is_full) return false;
-    rows += one.rows;
-    ++count;
-    alone_ns += stacking->takes_ns(one.rows);
-    hold_until_ns = std::min(hold_until_ns, one.hold_until_ns);
-    if (count > 1 && stacking->gains(rows, alone_ns)) gaining = count;
-    if (is_preferred(rows)) preferred = count;
-    return true;
-  });
-  if (preferred != 0) return std::min(preferred, gaining);
-  const bool exceeds = !rules_.preferred_rows.empty() && rows > rules_.preferred_rows.back();
-  is_full = is_full || exceeds || rows + stacking->least_rows() > most;
-  return is_full || now_ns >= hold_until_ns ? gaining : 0;
+/// Of those that wait, one at least.
+NextCall WaitingRoom::next_call() const {
+  NextCall call(rules_, *first());
+  visit([&](const Waiting& one) { return call.take(one); });
+  return call;
 }
 
 void WaitingRoom::let_out(std::int64_t now_ns, std::vector<Batch>& batches) {
-  for (const Waiting* next = first(); next != nullptr && may_call(*next->run); next = first()) {
-    const std::size_t count = choose(now_ns);
-    if (count == 0) return;
+  for (const Waiting* next = first(); next != nullptr && calls_.size() < most_calls(*next->plan);
+       next = first()) {
+    const NextCall chosen = next_call();
+    if (chosen.is_held(now_ns)) return;
     Batch& batch = batches.emplace_back();
-    const std::uint32_t call = next_call();
-    for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t number = next_number();
+    for (std::size_t i = 0; i < chosen.count(); ++i) {
       batch.push_back(take_first().run);
-      batch.back()->be_of_call(call);
+      batch.back()->be_of_call(number);
     }
     // The queue of the lanes knows the first one's place only.
     const auto first_of =
         std::ranges::min_element(batch, {}, [](Run* run) { return run->order(); });
     std::rotate(batch.begin(), first_of, first_of + 1);
-    left_.emplace(call, count);
-    ++calls_;
+    calls_.emplace(number, Call{batch.size(), now_ns + chosen.takes_ns()});
   }
 }
 
@@ -272,7 +238,7 @@ void WaitingRoom::let_out(std::int64_t now_ns, std::vector<Batch>& batches) {
 void WaitingRoom::note_next(std::int64_t now_ns) noexcept {
   std::int64_t next = never;
   const Waiting* const leader = first();
-  const bool holds = leader != nullptr && may_call(*leader->run);
+  const bool holds = leader != nullptr && calls_.size() < most_calls(*leader->plan);
   visit([&](const Waiting& one) {
     next = std::min(next, one.expires_ns);
     if (holds) next = std::min(next, std::max(one.hold_until_ns, now_ns));

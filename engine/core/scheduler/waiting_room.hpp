@@ -13,13 +13,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "scheduler/lane_outlook.hpp"
+#include "scheduler/next_call.hpp"
 #include "scheduler/queue_rules.hpp"
 
 namespace engine {
 
 class Plan;
 class Run;
-class Stacking;
 
 /// In front of the lanes, for the plans of a model that was given rules. Runs enter when they have
 /// begun; as many calls as may be are let out at once, the most urgent level first. One call is one
@@ -34,7 +35,7 @@ class Stacking;
 /// plan has it.
 class WaitingRoom : public std::enable_shared_from_this<WaitingRoom> {
  public:
-  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t never = Waiting::never;
   /// Of the protocol's priorities, those that can be told apart.
   static constexpr std::size_t most_levels = 9;
 
@@ -49,6 +50,13 @@ class WaitingRoom : public std::enable_shared_from_this<WaitingRoom> {
   /// A run that may wait here was stopped. Takes no lock.
   void kick() noexcept;
 
+  /// When the call of a run of `plan` that entered now would begin, and end, by what waits before
+  /// it and is called, each for as long as it is expected to take; lanes that are busy otherwise do
+  /// not count. Nobody is held back here: a delay costs no deadline, and ends where a batch is
+  /// full. `priority` is what its caller has said. O(runs that wait), of which it makes a copy.
+  [[nodiscard]] Outlook forecast(const Plan& plan, const std::optional<int>& priority,
+                                 std::int64_t now_ns);
+
   /// When there is something to look at.
   [[nodiscard]] std::int64_t look_at_ns() const noexcept {
     return look_at_ns_.load(std::memory_order_seq_cst);  // seq_cst: see RoomClock
@@ -61,10 +69,10 @@ class WaitingRoom : public std::enable_shared_from_this<WaitingRoom> {
   }
 
  private:
-  struct Waiting {
-    Run* run = nullptr;
-    std::uint32_t rows = 0;  ///< 0: it is not stacked
-    std::int64_t hold_until_ns = 0, expires_ns = never;
+  /// One that was let out.
+  struct Call {
+    std::size_t left = 0;      ///< of its runs
+    std::int64_t ends_ns = 0;  ///< as is expected
   };
   struct Level {
     std::deque<Waiting> in_time, delayed;
@@ -79,27 +87,25 @@ class WaitingRoom : public std::enable_shared_from_this<WaitingRoom> {
   explicit WaitingRoom(QueueRules rules)
       : rules_(std::move(rules)), levels_(rules_.levels.size()) {}
 
-  [[nodiscard]] std::size_t level_of(const Run& run) const noexcept;
+  [[nodiscard]] std::size_t level_of(const std::optional<int>& priority) const noexcept;
   [[nodiscard]] Waiting waiting_of(const Run& run, std::int64_t now_ns) const;
-  [[nodiscard]] std::uint32_t most_rows(const Stacking& stacking) const noexcept;
-  [[nodiscard]] bool may_call(const Run& run) const noexcept;
+  [[nodiscard]] std::size_t most_calls(const Plan& plan) const noexcept;
   [[nodiscard]] const Waiting* first() const noexcept;
-  [[nodiscard]] std::size_t choose(std::int64_t now_ns) const;
+  [[nodiscard]] NextCall next_call() const;
+  [[nodiscard]] std::vector<Waiting> ahead_of(std::size_t place) const;
   void let_out(std::int64_t now_ns, std::vector<Batch>& batches);
   [[nodiscard]] Waiting take_first() noexcept;
   void sort_out(std::int64_t now_ns, Due& due);
   void note_next(std::int64_t now_ns) noexcept;
   void look_by(std::int64_t at_ns) noexcept;
-  [[nodiscard]] bool is_preferred(std::uint32_t rows) const noexcept;
   template <typename Visit>
   void visit(Visit&& visit) const;
   static void carry_out(const Due& due) noexcept;
 
   const QueueRules rules_;
   std::mutex mutex_;
-  std::vector<Level> levels_;                            // guarded by mutex_, as the next two
-  std::size_t calls_ = 0;                                ///< that were let out
-  std::unordered_map<std::uint32_t, std::size_t> left_;  ///< runs of a call, by its number
+  std::vector<Level> levels_;                      // guarded by mutex_, as the next
+  std::unordered_map<std::uint32_t, Call> calls_;  ///< that were let out, by number
   std::atomic<std::size_t> waiting_{0};
   std::atomic<std::int64_t> look_at_ns_{never};
 };

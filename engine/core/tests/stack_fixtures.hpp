@@ -91,13 +91,17 @@ struct StackedModel {
 
   explicit StackedModel(const MachineOwner& machine,
                         std::vector<std::int64_t> takes_ns = takes(4 * ms, ms),
-                        std::uint32_t least_rows = 1, int width = 1) {
+                        std::uint32_t least_rows = 1, int width = 1, std::int64_t service_ns = 0) {
     PlanBuilder builder(machine.get());
     builder.set_token_maker(
         []() -> std::unique_ptr<CancelToken> { return std::make_unique<StackFlag>(); });
     const int in = builder.add_value("in"), out = builder.add_value("out");
-    builder.add_node(
-        {.name = "model", .kernel = kernel, .inputs = {in}, .outputs = {out}, .width = width});
+    builder.add_node({.name = "model",
+                      .kernel = kernel,
+                      .inputs = {in},
+                      .outputs = {out},
+                      .width = width,
+                      .service_ns = service_ns});
     builder.set_inputs({in});
     builder.set_outputs({out});
     plan = builder.build();

@@ -85,11 +85,14 @@ TEST(a_trace_parent_says_whether_its_trace_is_recorded) {
 }
 
 TEST(what_another_process_says_is_counted_as_the_same_trouble) {
-  CHECK(trouble_of(Status::resource_exhausted, true) == Trouble::refused);
-  CHECK(trouble_of(Status::resource_exhausted, false) == Trouble::memory);
-  CHECK(trouble_of(Status::deadline_exceeded, false) == Trouble::deadline);
-  CHECK(trouble_of(Status::invalid_argument, false) == Trouble::input);
-  CHECK(trouble_of(Status::internal, false) == Trouble::failed);
+  using engine::isolation::Refusal;
+  CHECK(trouble_of(Status::resource_exhausted, Refusal::late) == Trouble::refused);
+  CHECK(trouble_of(Status::resource_exhausted, Refusal::none) == Trouble::memory);
+  CHECK(trouble_of(Status::unavailable, Refusal::queue) == Trouble::queue_full);
+  CHECK(trouble_of(Status::unavailable, Refusal::none) == Trouble::shutdown);
+  CHECK(trouble_of(Status::deadline_exceeded, Refusal::none) == Trouble::deadline);
+  CHECK(trouble_of(Status::invalid_argument, Refusal::none) == Trouble::input);
+  CHECK(trouble_of(Status::internal, Refusal::none) == Trouble::failed);
   TroubleCounts counts;
   counts.add(Trouble::failed);
   counts.add(Trouble::failed);
