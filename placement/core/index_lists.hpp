@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 namespace placement {
@@ -16,10 +17,11 @@ constexpr Index nobody = -1;
 /// Filled list by list, then only read.
 class IndexLists {
  public:
-  /// A list more, which holds these.
+  /// A list more, which holds these. Throws std::length_error where all have 2^32 indices or more.
   void add(const std::vector<Index>& list) {
     all_.insert(all_.end(), list.begin(), list.end());
-    begin_.push_back(all_.size());
+    if (all_.size() > UINT32_MAX) throw std::length_error("problem: 2^32 edges or more");
+    begin_.push_back(static_cast<std::uint32_t>(all_.size()));
   }
 
   [[nodiscard]] std::span<const Index> operator[](Index list) const noexcept {
@@ -29,7 +31,7 @@ class IndexLists {
 
  private:
   std::vector<Index> all_;
-  std::vector<std::size_t> begin_{0};
+  std::vector<std::uint32_t> begin_{0};  // small, since caches hold little
 };
 
 }  // namespace placement

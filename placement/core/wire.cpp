@@ -14,9 +14,11 @@ void Wire::reset(Streams* thread) noexcept {
 }
 
 std::optional<Asked> Wire::take_next() {
-  std::ranges::sort(asked_, std::less{});
-  waiting_.insert(waiting_.end(), asked_.begin(), asked_.end());
-  asked_.clear();
+  if (!asked_.empty()) {
+    std::ranges::sort(asked_, std::less{});
+    waiting_.insert(waiting_.end(), asked_.begin(), asked_.end());
+    asked_.clear();
+  }
   if (taken_ == waiting_.size()) return std::nullopt;
   const std::int64_t need = staged(problem_->tensor(waiting_[taken_].tensor).size_bytes);
   if (staged_bytes_ > 0 && need > *link_->staging_bytes - staged_bytes_) return std::nullopt;
