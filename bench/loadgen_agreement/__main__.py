@@ -41,7 +41,7 @@ from surplus.loadgen.hdr import latencies_ns
 from surplus.loadgen.mlperf.library import mlperf_missing
 from surplus.loadgen.stats import percentiles
 
-ROUNDS, SECONDS, REPETITIONS, WINDOWS = 9, 10.0, 10, 10
+ROUNDS, SECONDS, REPETITIONS, WINDOWS = 5, 10.0, 10, 10
 TOLERANCE, GAPS_TOLERANCE = 0.03, 0.01
 CLIENTS = (1, 2, 8)
 GAPS_PER_S = 2000.0
