@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from surplus.loadgen.clients.tensors import Answer
 from surplus.loadgen.errors import ResultError
-from surplus.loadgen.mlperf.expected import Expected
+from surplus.loadgen.mlperf.expected import ExpectedAnswers
 
 RTOL, ATOL = 1e-3, 1e-4
 """Within which reals agree: kernels, batches and devices round differently. All else must equal."""
@@ -47,7 +47,7 @@ class Agreement:
         return not self.others
 
 
-def agreement_of(answers: Mapping[int, Answer], expected: Expected) -> Agreement:
+def agreement_of(answers: Mapping[int, Answer], expected: ExpectedAnswers) -> Agreement:
     """Compare each sample's answer; one without an answer does not agree, and has no label.
 
     Raises

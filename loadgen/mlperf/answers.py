@@ -10,7 +10,7 @@ from surplus.loadgen.clients.answers import UNREADABLE
 from surplus.loadgen.clients.tensors import Answer, from_array
 from surplus.loadgen.errors import ClientError, PayloadError, ResultError
 from surplus.loadgen.mlperf.agreement import Agreement, agreement_of
-from surplus.loadgen.mlperf.expected import Expected
+from surplus.loadgen.mlperf.expected import ExpectedAnswers
 from surplus.loadgen.targets.feed import Feeding
 
 
@@ -19,11 +19,11 @@ class Answers:
 
     Parameters
     ----------
-    expected : Expected or None
+    expected : ExpectedAnswers or None
         What they should be.
     """
 
-    def __init__(self, expected: Expected | None = None) -> None:
+    def __init__(self, expected: ExpectedAnswers | None = None) -> None:
         self._expected = expected
         self._of: dict[int, Answer] = {}
 

@@ -17,7 +17,7 @@ LABELS = "labels"
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedAnswers:
     """Arrays by output name, and perhaps labels, of shape ``(samples, ...)``.
 
     Parameters
@@ -83,7 +83,7 @@ class Expected:
             )
 
 
-def read_expected(path: Path) -> Expected:
+def read_expected(path: Path) -> ExpectedAnswers:
     """Read an ``.npz`` file.
 
     Raises
@@ -99,4 +99,4 @@ def read_expected(path: Path) -> Expected:
     counts = {array.shape[:1] for array in arrays.values()}
     if len(counts) != 1 or counts & {(), (0,)}:
         raise ResultError(f"{path}: arrays must have the samples, as many in each, in front")
-    return Expected(path, arrays)
+    return ExpectedAnswers(path, arrays)

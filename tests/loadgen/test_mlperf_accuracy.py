@@ -13,7 +13,7 @@ from surplus.loadgen.errors import ResultError
 from surplus.loadgen.mlperf.agreement import Agreement, agreement_of
 from surplus.loadgen.mlperf.answers import Answers
 from surplus.loadgen.mlperf.asking import Asking
-from surplus.loadgen.mlperf.expected import Expected, read_expected
+from surplus.loadgen.mlperf.expected import ExpectedAnswers, read_expected
 from surplus.loadgen.mlperf.params import MlperfParams
 from surplus.loadgen.mlperf.result import MlperfResult, with_agreement
 from surplus.loadgen.mlperf.table import mlperf_rows
@@ -264,6 +264,6 @@ def test_the_table_counts_and_names(tmp_path):
 
 
 def test_nothing_is_expected_of_a_file_of_labels_alone(tmp_path):
-    wanted = Expected(tmp_path, {"labels": np.array([1])})
+    wanted = ExpectedAnswers(tmp_path, {"labels": np.array([1])})
     found = agreement_of({0: {"y": np.zeros((1, 3))}}, wanted)
     assert (found.others, found.correct, found.is_agreed) == (None, 0, True)

@@ -16,7 +16,7 @@ from surplus.placement._evaluator import Evaluator
 from surplus.placement.evaluator import compiled, makespan_ns, schedule
 from surplus.placement.placement import Placement
 from surplus.placement.policy import make_policy
-from surplus.placement.problem import Device, Link, Problem, Task, Tensor
+from surplus.placement.problem import Device, Problem, Task, Tensor
 from surplus.placement.random_graphs import DetectorParams, MachineParams, detector, inception
 from surplus.placement.simulator import SimulatorParams, simulate
 from tests.placement.featured_problems import featured, placed
@@ -119,43 +119,37 @@ def test_a_placement_that_does_not_fit_is_refused_and_the_next_one_is_taken(plac
 
 
 def test_times_beyond_64_bits_are_refused_and_the_next_placement_is_taken():
-    most = 2**62 - 1
-    problem = cpu_gpu([(most, 1), (most, 1), (3, 3)])
-    with pytest.raises(ValueError, match=r"2\^62"):
-        makespan_ns(problem, on([CPU, CPU, GPU]))
-    agree(problem, on([GPU, CPU, GPU]))
-
-
-@pytest.mark.parametrize("bytes_per_s", [1e-300, 1e-9, float("nan")])
-def test_links_that_are_too_slow_are_refused_where_they_are_used(bytes_per_s):
-    problem = cpu_gpu([(1, 1), (1, 1)], [(0, [1], 1000)])
-    slow = replace(
-        problem, links=tuple(replace(link, bytes_per_s=bytes_per_s) for link in problem.links)
+    devices, most = [("cpu", 1, 0, 0, []), ("gpu", 1, 0, 0, [])], 2**62 - 1
+    asked = Evaluator(
+        **_rows(devices=devices, tasks=[("a", [most, 1], [], []), ("b", [3, 3], [], [])])
     )
-    if bytes_per_s == bytes_per_s:
-        agree(slow, on([GPU, GPU]))
+    priority = np.array([0, 1])
+    with pytest.raises(ValueError, match=r"2\^62"):
+        asked.makespan_ns(np.array([CPU, CPU]), priority)
+    assert asked.makespan_ns(np.array([GPU, GPU]), priority) == 4
+
+
+@pytest.mark.parametrize("bytes_per_s", [1e-300, 1e-9])
+def test_links_that_are_too_slow_are_refused_where_they_are_used(bytes_per_s):
+    devices = [("cpu", 1, 0, 0, []), ("gpu", 1, 1, 0, [])]
+    links = [(0, 1, 0, bytes_per_s, 0, None, False), (1, 0, 0, bytes_per_s, 0, None, False)]
+    tasks = [("a", [1, 1], [], []), ("b", [1, 1], [], [])]
+    tensors = [(0, [1], 1000, False)]
+    asked = Evaluator(devices=devices, links=links, tasks=tasks, tensors=tensors)
+    assert asked.makespan_ns(np.array([CPU, CPU]), np.array([0, 1])) == 2
     with pytest.raises(ValueError, match=r"2\^62|bytes_per_s"):
-        makespan_ns(slow, on([CPU, GPU]))
+        asked.makespan_ns(np.array([CPU, GPU]), np.array([0, 1]))
 
 
 def test_a_slow_down_without_end_is_refused():
-    problem = cpu_gpu([(1, 1)])
-    slow = replace(problem, devices=(Device("cpu", slowdown=(float("inf"),)), problem.devices[GPU]))
+    asked = Evaluator(**_rows(devices=[("cpu", 1, 0, 0, [float("inf")])], tensors=[]))
     with pytest.raises(ValueError, match=r"2\^62"):
-        makespan_ns(slow, on([CPU]))
+        asked.makespan_ns(np.array([CPU, CPU]), np.array([0, 1]))
 
 
 def test_numbers_beyond_64_bits_are_named():
-    with pytest.raises(ValueError, match=r"problem\.tasks\[0\]\.service_ns\[0\]"):
-        compiled(cpu_gpu([(2**63, 1)]))
-    with pytest.raises(ValueError, match=r"'t0': service_ns .*2\^62"):
-        compiled(cpu_gpu([(2**62, 1)]))
-
-
-def test_links_of_memories_without_a_device_change_nothing():
-    problem = cpu_gpu([(5, 5), (5, 5)], [(0, [1], 10)])
-    stray = (Link("disk", "tape"), Link("host", "disk", pageable=True), Link("gpu", "gpu"))
-    agree(replace(problem, links=(*stray, *problem.links)), on([CPU, GPU]))
+    with pytest.raises(ValueError, match=r"service_ns .*2\^62"):
+        Evaluator(**_rows(tasks=[("a", [2**62], [], []), ("b", [5], [], [])]))
 
 
 def _rows(**changes):
