@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,6 +94,9 @@ def test_every_command_of_the_page_runs(
         words = _words(line, server)
         if words[0] == "mlperf" and mlperf_missing():
             continue
+        if "labels.npz" in words:
+            # This model has no scores of classes; tests/loadgen/test_mlperf_accuracy.py has labels.
+            shutil.copy("right.npz", "labels.npz")
         status = main(words)
         out, err = capsys.readouterr()
         said = [text for text in err.splitlines() if text.startswith("loadgen: ")]
