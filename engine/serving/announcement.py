@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from surplus.engine.errors import UnavailableError
 from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.serving.servable import TensorSpec
 from surplus.engine.serving.served_model import ServedModel
@@ -29,11 +30,14 @@ def announce(
     names = ", ".join(dict.fromkeys(entry.name for entry, _ in ready)) or "no model yet"
     grpc = "gRPC" if tls is None else "gRPC over TLS"
     print(f"serving {names} on {address} ({grpc}, Open Inference Protocol)")
-    if ready:
-        entry, model = ready[0]
-        query = query_command(entry, model.executor.inputs, address)
+    for entry, model in ready:
+        try:
+            query = query_command(entry, model.executor.inputs, address)
+        except UnavailableError:  # it has lost its device, or was unloaded since
+            continue
         trusting = "" if tls is None else " --tls-ca AUTHORITY.pem"
         print(f"query: {query}{trusting}")
+        break
     sys.stdout.flush()
     scheme = "http" if tls is None else "https"
     if http_port is not None:

@@ -13,15 +13,15 @@ HOLD_NS = 80_000_000
 
 
 @contextmanager
-def held_lane(model: Model) -> Iterator[None]:
+def held_lane(model: Model, hold_ns: int = HOLD_NS) -> Iterator[None]:
     """Its lane, by a plan called ``holder``, for as long as it takes to submit."""
     builder = _core.PlanBuilder(model._machine)
-    builder.add_work("hold", 0, [], spin_ns=HOLD_NS)
+    builder.add_work("hold", 0, [], spin_ns=hold_ns)
     builder.set_inputs([])
     builder.set_outputs([])
     plan = builder.build()
     plan.be_called("holder")
     held = plan.submit([], priority=1_000)
-    time.sleep(HOLD_NS / 8e9)
+    time.sleep(hold_ns / 8e9)
     yield
     assert held.wait()
