@@ -81,6 +81,7 @@ def test_without_deadlines_the_predicted_wait_is_bounded(path: Path) -> None:
 
 def test_a_flood_of_one_model_is_not_waited_for_by_another(path: Path) -> None:
     flooded, light = _loaded(path), _loaded(path)
+    flooded.run(INPUTS)  # later than what was run to load the other one, whose share that was
     with held_lane(flooded, 10 * HOLD_NS):  # time for 50 of them on a busy machine
         flood = [flooded.submit(INPUTS, traced=True) for _ in range(50)]
         asked = light.submit(INPUTS, traced=True)
