@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from surplus.placement._evaluator import Evaluator
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
-from surplus.placement.records import check_numbers
 from surplus.placement.simulator import SimulatorParams
 
 Numbers = NDArray[np.int64]
@@ -65,13 +64,7 @@ def schedule(
 
 
 def compiled(problem: Problem) -> Evaluator:
-    """The evaluator of a problem: who has arrays of devices and priorities asks it directly.
-
-    Raises
-    ------
-    ValueError
-        If a number of the problem is 2^62 or more.
-    """
+    """The evaluator of a problem: who has arrays of devices and priorities asks it directly."""
     found = _COMPILED.get(id(problem))
     if found is None:
         found = _COMPILED.setdefault(id(problem), _compile(problem))
@@ -83,27 +76,23 @@ def _compile(problem: Problem) -> Evaluator:
     spaces = [device.memory for device in problem.devices]
     spaces += [space for link in problem.links for space in (link.source, link.target)]
     memory = {space: index for index, space in enumerate(dict.fromkeys(spaces))}
-    try:
-        return Evaluator(
-            [(d.name, d.lanes, memory[d.memory], d.submit_ns, d.slowdown) for d in problem.devices],
-            [
-                (
-                    memory[link.source],
-                    memory[link.target],
-                    link.latency_ns,
-                    link.bytes_per_s,
-                    link.occupancy_ns,
-                    link.staging_bytes,
-                    link.pageable,
-                )
-                for link in problem.links
-            ],
-            [(t.name, t.service_ns, t.widths, t.launch_ns) for t in problem.tasks],
-            [(t.producer, t.consumers, t.size_bytes, t.is_output) for t in problem.tensors],
-        )
-    except TypeError:
-        check_numbers(asdict(problem), "problem")  # names what 64 bits do not hold
-        raise
+    return Evaluator(
+        [(d.name, d.lanes, memory[d.memory], d.submit_ns, d.slowdown) for d in problem.devices],
+        [
+            (
+                memory[link.source],
+                memory[link.target],
+                link.latency_ns,
+                link.bytes_per_s,
+                link.occupancy_ns,
+                link.staging_bytes,
+                link.pageable,
+            )
+            for link in problem.links
+        ],
+        [(t.name, t.service_ns, t.widths, t.launch_ns) for t in problem.tasks],
+        [(t.producer, t.consumers, t.size_bytes, t.is_output) for t in problem.tensors],
+    )
 
 
 def _arrays(placement: Placement) -> tuple[Numbers, Numbers]:
