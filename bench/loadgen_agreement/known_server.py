@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import signal
 import statistics
 import sys
 import time
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 
 from bench.infrastructure.ports import free_port
+from bench.serving.grpc_aio_server import served_until_ended
 from bench.serving.payloads import Payload, floats_16
 from bench.serving.server_process import ServerProcess
 from surplus.loadgen.clock import precise_loop
@@ -133,11 +133,7 @@ async def _serve(port: int, *, is_in_turn: bool) -> None:
     server, known = grpc.aio.server(), _Known(floats_16(), is_in_turn=is_in_turn)
     service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(known, server)
     server.add_insecure_port(f"127.0.0.1:{port}")
-    ends = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ends.set)
-    await server.start()
-    await ends.wait()
-    await server.stop(grace=None)
+    await served_until_ended(server)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ before the damage, or say what is wrong. The cache goes on to the next case as t
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import os
 import random
@@ -18,12 +17,13 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import surplus.engine.pipeline.load as loading
 import surplus.engine.pipeline.making  # noqa: F401 (once, not in every child)
+from bench.safety.fuzz_report import reported
 from surplus import models
 
 _OPTIONS: dict[str, Any] = {"devices": "cpu:1", "selection_ns": 0, "finalists": 1}
@@ -195,10 +195,7 @@ def main() -> int:
     logging.disable(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as folder:
         outcomes, bad = fuzz(args.count, args.seconds, args.seed, Path(folder))
-    for case in bad:
-        print(json.dumps(asdict(case)))
-    print(json.dumps({"seed": args.seed, **outcomes}))
-    return 1 if bad else 0
+    return reported(args.seed, outcomes, bad)
 
 
 if __name__ == "__main__":

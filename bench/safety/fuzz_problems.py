@@ -17,9 +17,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from bench.safety.fuzz_report import reported
 from surplus.milp.search import combinatorial_bound_ns
 from surplus.placement import (
     Blob,
@@ -238,10 +239,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     outcomes, bad = fuzz(args.count, args.seconds, args.seed)
-    for case in bad:
-        print(json.dumps(asdict(case)))
-    print(json.dumps({"seed": args.seed, **outcomes}))
-    return 1 if bad else 0
+    return reported(args.seed, outcomes, bad)
 
 
 if __name__ == "__main__":

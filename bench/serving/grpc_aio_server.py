@@ -56,6 +56,11 @@ async def _serve(port: int, files: Mapping[str, str]) -> None:
         server.add_secure_port(f"127.0.0.1:{port}", grpc.ssl_server_credentials([pair]))
     else:
         server.add_insecure_port(f"127.0.0.1:{port}")
+    await served_until_ended(server)
+
+
+async def served_until_ended(server: grpc.aio.Server) -> None:
+    """From its start to SIGTERM."""
     ends = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ends.set)
     await server.start()
