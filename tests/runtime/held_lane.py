@@ -9,19 +9,27 @@ from contextlib import contextmanager
 from surplus.engine import _core
 from surplus.engine.runtime.model import Model
 
-HOLD_NS = 80_000_000
+PIECE_NS = 10_000_000
+PIECES = 1_000  # longer than any test takes to submit, shorter than what they promise
+HOLD_NS = PIECES * PIECE_NS
 
 
 @contextmanager
-def held_lane(model: Model, hold_ns: int = HOLD_NS) -> Iterator[None]:
-    """Its lane, by a plan called ``holder``, for as long as it takes to submit."""
+def held_lane(model: Model) -> Iterator[None]:
+    """Its lane, by a plan called ``holder``, until the block ends."""
     builder = _core.PlanBuilder(model._machine)
-    builder.add_work("hold", 0, [], spin_ns=hold_ns)
+    after: list[int] = []
+    for _ in range(PIECES):  # a run is cancelled between its nodes
+        after = [builder.add_work("hold", 0, after, spin_ns=PIECE_NS)]
     builder.set_inputs([])
     builder.set_outputs([])
     plan = builder.build()
     plan.be_called("holder")
     held = plan.submit([], priority=1_000)
-    time.sleep(hold_ns / 8e9)
-    yield
+    time.sleep(PIECE_NS / 1e9)
+    try:
+        yield
+    finally:
+        held.cancel()
     assert held.wait()
+    assert held.status == "cancelled"  # it was held until now
