@@ -1,10 +1,11 @@
 """Loadgen against known servers: perf_analyzer's latencies, LoadGen's, its own capacity and gaps.
 
-perf_analyzer and loadgen run the same closed loop, in turns, against a server that answers after
-known times. The rest asks ``engine serve``: MLPerf's LoadGen and loadgen, in turns, the same
-Poisson rate, a third of what one user gets; the capacity that is found is asked for again ten
-times; the gaps are of queries as they really left. Ratios are medians over rounds. ``--rounds``,
-``--seconds`` and ``--parts`` try it out; without words all is stored.
+perf_analyzer and loadgen run the same closed loops, in turns, against a server that answers after
+known times, and MLPerf's LoadGen and loadgen Poisson arrivals of the same rate, each until every
+time of the server's list came once; then as many of ``engine serve``. The capacity that is found is
+asked for again ten times, of that server and of ``engine serve``; the gaps are of queries as they
+really left. Ratios are medians over rounds. ``--rounds``, ``--seconds`` and ``--parts`` try it out;
+without words all is stored.
 """
 
 from __future__ import annotations
@@ -37,7 +38,6 @@ from bench.loadgen_agreement.perf_analyzer import (
 from bench.serving.payloads import all_payloads
 from bench.serving.server_process import ServerProcess
 from bench.serving.surplus_server import start_surplus
-from surplus.loadgen.hdr import latencies_ns
 from surplus.loadgen.mlperf.library import mlperf_missing
 from surplus.loadgen.stats import percentiles
 
@@ -48,8 +48,10 @@ GAPS_PER_S = 2000.0
 _PAYLOAD = "squeezenet"
 """Its milliseconds are the server's: what a client costs is a small part of them."""
 
-_TARGET_MEDIANS, _TARGET_IN_TURN_MEDIANS = 4, 8
 _LOAD_SHARE = 1 / 3
+"""Of what one user gets, for MLPerf's rate of the engine."""
+
+_TARGET_MEDIANS, _TARGET_IN_TURN_MEDIANS = 4, 8
 _FIGURES = {"p50": 50.0, "p90": 90.0, "p99": 99.0}
 
 
@@ -126,19 +128,31 @@ def stability_rows(setting: Setting) -> list[dict[str, Any]]:
 
 
 def mlperf_rows(setting: Setting) -> list[dict[str, Any]]:
-    """The server scenario at the same rate."""
+    """The server scenario at the same rate: of the known times once, and of the engine."""
+    server = start_known(setting.folder)
+    try:
+        ours = Ours(server.port("grpc"), all_payloads()["floats_16"])
+        rows = _mlperf_rows("known times", ours, COUNT / setting.seconds, setting)
+    finally:
+        server.end()
     rate_per_s = _LOAD_SHARE * 1e9 / setting.one_user_ns
+    return [*rows, *_mlperf_rows(f"engine serve, {_PAYLOAD}", setting.ours, rate_per_s, setting)]
+
+
+def _mlperf_rows(
+    what: str, ours: Ours, rate_per_s: float, setting: Setting
+) -> list[dict[str, Any]]:
     pairs = []
     for seed in range(setting.rounds):
-        asked = (rate_per_s, setting.seconds, seed)
+        asked = (rate_per_s, COUNT, seed)
         asks = (
-            partial(setting.ours.open, *asked),
-            partial(setting.ours.server_scenario, *asked, setting.folder),
+            partial(ours.open_latencies_ns, *asked),
+            partial(ours.server_scenario, *asked, setting.folder),
         )
-        records, result = _in_turns(asks, seed)
+        own, result = _in_turns(asks, seed)
         theirs = {name: result.figures[f"{name}_ns"] for name in _FIGURES}
-        pairs.append((_figures(latencies_ns(records)), theirs))
-    return _rows("MLPerf LoadGen, server scenario", pairs)
+        pairs.append((_figures(own), theirs))
+    return _rows(f"MLPerf LoadGen, server scenario, {what}", pairs)
 
 
 def capacity_rows(setting: Setting) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from surplus.loadgen.closed_loop import ClosedLoopParams
 from surplus.loadgen.hdr import latencies_ns
 from surplus.loadgen.measure import measure
 from surplus.loadgen.measure_params import MeasureParams
-from surplus.loadgen.mlperf.params import MlperfParams
+from surplus.loadgen.mlperf.params import NS_PER_MS, MlperfParams
 from surplus.loadgen.mlperf.result import MlperfResult
 from surplus.loadgen.mlperf.run import run_mlperf
 from surplus.loadgen.open_loop import OpenLoopParams
@@ -54,20 +54,28 @@ class Ours:
         load = LoadgenParams(0, queries, _WARMUP_NS)
         return latencies_ns(self._measured(self._asking(ClosedLoopParams(load, clients))))
 
+    def open_latencies_ns(self, rate_per_s: float, queries: int, seed: int) -> NDArray[np.int64]:
+        """Of an open loop of so many Poisson arrivals at least."""
+        asking = self._asking(
+            OpenLoopParams(LoadgenParams(0, queries, _WARMUP_NS)), rate_per_s, seed
+        )
+        return latencies_ns(self._measured(asking))
+
     def open(self, rate_per_s: float, seconds: float, seed: int) -> Records:
         """An open loop of Poisson arrivals."""
         load = LoadgenParams(round(seconds * NS_PER_S), 1, _WARMUP_NS)
         return self._measured(self._asking(OpenLoopParams(load), rate_per_s, seed))
 
     def server_scenario(
-        self, rate_per_s: float, seconds: float, seed: int, folder: Path
+        self, rate_per_s: float, queries: int, seed: int, folder: Path
     ) -> MlperfResult:
-        """MLPerf's, by LoadGen, at the same rate."""
+        """MLPerf's, by LoadGen, of so many queries at least."""
         asked = MlperfParams(
             "server",
-            round(seconds * NS_PER_S),
+            NS_PER_MS,  # as short as may be: what ends it is the number of queries
             rate_per_s=rate_per_s,
             target_ns=NS_PER_S,
+            least_queries=queries,
             seed=seed,
         )
         params = self._asking(ClosedLoopParams(users=asked.most_in_flight))
