@@ -39,6 +39,7 @@ TABLES = (
     "repository",
     "sir_tables",
     "placement_evaluator",
+    "placement_throughput",
     "optimum",
     "serving",
     "submit",

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from surplus.milp.errors import SolverUnavailableError
 from surplus.milp.params import Progress, SolveParams
-from surplus.milp.result import Result, Status
+from surplus.milp.result import Status
 from surplus.milp.solve import solve
 from surplus.milp.solvers import solver_names
 from surplus.milp.table import result_table
+from surplus.milp.throughput.search import solve_throughput
 from surplus.placement import ContradictionError, Problem
 from surplus.placement.stored_schedule_check import stored_faults
 
@@ -42,8 +43,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             gap=options.gap,
             threads=options.threads,
         )
+        if options.front and options.objective != "throughput":
+            raise ValueError("--front belongs to --objective throughput")
+        if options.objective == "throughput":
+            found = solve_throughput(problem, params, _show_load, front=options.front)
+            _write(found.to_json(problem), found.table(problem), options)
+            return 0
         result = solve(problem, params, _show)
-        _write(problem, result, options)
+        _write(result.to_json(problem), result_table(problem, result), options)
     except (OSError, UnicodeDecodeError, ValueError, SolverUnavailableError) as error:
         print(f"milp: error: {error}", file=sys.stderr)
         return 2
@@ -60,6 +67,18 @@ def _parser() -> argparse.ArgumentParser:
         " The problem format is described in docs/FORMATS.md.",
     )
     parser.add_argument("problem", type=Path, help="problem in JSON")
+    parser.add_argument(
+        "--objective",
+        choices=("makespan", "throughput"),
+        default="makespan",
+        help="of one query (default); or the least load of the busiest resource, which limits how"
+        " many queries end in a second, with a periodic schedule",
+    )
+    parser.add_argument(
+        "--front",
+        action="store_true",
+        help="with --objective throughput: latency against throughput, too",
+    )
     parser.add_argument("--time", type=float, default=60.0, help="limit in seconds (60)")
     parser.add_argument("--solver", choices=solver_names(), default="auto")
     parser.add_argument("--gap", type=float, default=0.0, help="relative gap that is enough (0)")
@@ -75,10 +94,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _write(problem: Problem, result: Result, options: argparse.Namespace) -> None:
+def _write(document: str, table: str, options: argparse.Namespace) -> None:
     if options.output is not None:
-        options.output.write_text(result.to_json(problem) + "\n", encoding="utf-8")
-    print(result.to_json(problem) if options.json else result_table(problem, result))
+        options.output.write_text(document + "\n", encoding="utf-8")
+    print(document if options.json else table)
 
 
 def _check(problem: Problem, path: Path) -> int:
@@ -87,9 +106,11 @@ def _check(problem: Problem, path: Path) -> int:
     return 1 if faults else 0
 
 
-def _show(progress: Progress) -> None:
+def _show(progress: Progress, what: str = "plan") -> None:
     best = "-" if progress.makespan_ns is None else f"{progress.makespan_ns / NS_PER_US:.1f} us"
-    print(
-        f"{progress.elapsed_s:7.1f} s  plan {best}  bound {progress.bound_ns / NS_PER_US:.1f} us",
-        file=sys.stderr,
-    )
+    bound = f"{progress.bound_ns / NS_PER_US:.1f} us"
+    print(f"{progress.elapsed_s:7.1f} s  {what} {best}  bound {bound}", file=sys.stderr)
+
+
+def _show_load(progress: Progress) -> None:
+    _show(progress, "load")

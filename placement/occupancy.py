@@ -14,6 +14,7 @@ bounds). Departure: lanes that slow each other count as fewer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 
 from surplus.placement.overflow import HOST
 from surplus.placement.placement import Placement
@@ -32,6 +33,14 @@ def occupancy_ns(problem: Problem, placement: Placement) -> dict[str, int]:
 def bottleneck(occupancy: Mapping[str, int]) -> str:
     """The busiest resource; the first by name of equal ones."""
     return min(occupancy, key=lambda name: (-occupancy[name], name))
+
+
+def busiest_of(problem: Problem, placement: Placement) -> tuple[str, int]:
+    """The busiest resource, and the least whole nanoseconds that are enough for it; '' and 0."""
+    held_ns = Occupancy(problem, placement.device_of).held_ns
+    name = min(held_ns, key=lambda name: (-held_ns[name], name), default="")
+    # Less what sums of fractions of lanes are off by.
+    return (name, ceil(held_ns[name] - 1e-6)) if name and held_ns[name] > 0 else ("", 0)
 
 
 def effective_lanes(device: Device) -> float:
