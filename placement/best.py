@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from surplus.placement.candidates import proposals
 from surplus.placement.evaluator import makespan_ns
-from surplus.placement.fit_memory import InfeasibleError
 from surplus.placement.placement import Placement
 from surplus.placement.policy import make_policy, register
 from surplus.placement.problem import Problem
@@ -37,7 +37,7 @@ class Best:
     """Asks each policy, with its own defaults."""
 
     def __init__(self, params: BestParams | None = None) -> None:
-        self._policies = [make_policy(name) for name in (params or BestParams()).policies]
+        self._params = params or BestParams()
 
     def place(self, problem: Problem) -> Placement:
         """Place with each policy and simulate; a policy that finds nothing that fits drops out.
@@ -47,14 +47,6 @@ class Best:
         InfeasibleError
             The first policy's, if all fail.
         """
-        found: list[Placement] = []
-        failed: list[InfeasibleError] = []
-        for policy in self._policies:
-            try:
-                found.append(policy.place(problem))
-            except InfeasibleError as error:
-                failed.append(error)
-        if not found:
-            raise failed[0]
+        found = proposals(problem, self._params.policies)
         best = min(found, key=lambda placed: makespan_ns(problem, placed))
         return Placement(best.device_of, best.priority, _NAME)

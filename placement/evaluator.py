@@ -53,14 +53,14 @@ def makespan_ns(
     ValueError
         If the placement does not fit the problem, or a time is 2^62 ns or more.
     """
-    return compiled(problem).makespan_ns(*_arrays(placement), _is_fifo(params))
+    return compiled(problem).makespan_ns(*arrays(placement), _is_fifo(params))
 
 
 def schedule(
     problem: Problem, placement: Placement, params: SimulatorParams | None = None
 ) -> Schedule:
     """The times of ``simulate(problem, placement, params)``; errors as ``makespan_ns``."""
-    return Schedule(*compiled(problem).schedule(*_arrays(placement), _is_fifo(params)))
+    return Schedule(*compiled(problem).schedule(*arrays(placement), _is_fifo(params)))
 
 
 def compiled(problem: Problem) -> Evaluator:
@@ -73,6 +73,11 @@ def compiled(problem: Problem) -> Evaluator:
 
 
 def _compile(problem: Problem) -> Evaluator:
+    return compile_with(problem, [task.service_ns for task in problem.tasks])
+
+
+def compile_with(problem: Problem, service_ns: Sequence[Sequence[int | None]]) -> Evaluator:
+    """The evaluator of the same problem with other service times, by task and device."""
     spaces = [device.memory for device in problem.devices]
     spaces += [space for link in problem.links for space in (link.source, link.target)]
     memory = {space: index for index, space in enumerate(dict.fromkeys(spaces))}
@@ -90,12 +95,22 @@ def _compile(problem: Problem) -> Evaluator:
             )
             for link in problem.links
         ],
-        [(t.name, t.service_ns, t.widths, t.launch_ns) for t in problem.tasks],
+        [
+            (task.name, tuple(times), task.widths, task.launch_ns)
+            for task, times in zip(problem.tasks, service_ns, strict=True)
+        ],
         [(t.producer, t.consumers, t.size_bytes, t.is_output) for t in problem.tensors],
     )
 
 
-def _arrays(placement: Placement) -> tuple[Numbers, Numbers]:
+def arrays(placement: Placement) -> tuple[Numbers, Numbers]:
+    """Devices and priorities, as an ``Evaluator`` wants them.
+
+    Raises
+    ------
+    ValueError
+        If one is 2^63 or more.
+    """
     return _array(placement.device_of), _array(placement.priority)
 
 

@@ -16,9 +16,10 @@ from surplus.placement.machine_check import check_blob, check_device, check_link
 from surplus.placement.problem_check import check_problem
 from surplus.placement.records import read_document
 
-FORMAT = "surplus-problem/2"
-_READABLE = (FORMAT, "surplus-problem/1")
-"""Version 1 had no blobs, submission, slow-down, launches nor staging; all else is as it was."""
+FORMAT = "surplus-problem/3"
+_READABLE = (FORMAT, "surplus-problem/2", "surplus-problem/1")
+"""Version 1 had no blobs, submission, slow-down, launches nor staging, version 2 no spreads; all
+else is as it was."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,9 @@ class Task:
     launch_ns : tuple of int
         How long the device's submitting thread is busy with it, by device, from when it can
         start on: operators launched one by one. Empty means 0 everywhere.
+    spread_ns : tuple of int
+        Median absolute deviation of the service time on each device, from repeated measurements.
+        Only what asks for noise looks at it (``placement/noise.py``). Empty means not known.
     """
 
     name: str
@@ -151,6 +155,7 @@ class Task:
     weight_bytes: int = 0
     blobs: tuple[int, ...] = ()
     launch_ns: tuple[int, ...] = ()
+    spread_ns: tuple[int, ...] = ()
 
     def launches_ns(self, device: int) -> int:
         """How long it holds the submitting thread of ``device`` after its start."""

@@ -71,8 +71,9 @@ def _check_task(task: Task, devices: tuple[Device, ...]) -> None:
     check_whole(owner, "default_device", task.default_device, end=len(devices))
     if task.service_ns[task.default_device] is None:
         raise ProblemError(f"{owner}: default_device {task.default_device} cannot run it")
-    if task.launch_ns:
-        check_wholes(owner, "launch_ns", task.launch_ns, len(devices))
+    for field in ("launch_ns", "spread_ns"):
+        if times_ns := getattr(task, field):
+            check_wholes(owner, field, times_ns, len(devices))
     if task.widths:
         check_count(owner, "widths", task.widths, len(devices))
     for place, (device, width) in enumerate(zip(devices, task.widths, strict=False)):

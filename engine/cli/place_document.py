@@ -6,11 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from surplus.placement import CommonRow, Placement, PlacementRow, Problem, simulate
+from surplus.placement.noise import Promise
 from surplus.placement.stored_schedule import schedule_rows
 
 
 def place_document(
-    problem: Problem, chosen: Placement, rows: Sequence[PlacementRow], common: Sequence[CommonRow]
+    problem: Problem,
+    chosen: Placement,
+    rows: Sequence[PlacementRow],
+    common: Sequence[CommonRow],
+    promise: Promise | None = None,
 ) -> dict[str, Any]:
     """The document (docs/FORMATS.md)."""
     timeline = simulate(problem, chosen)
@@ -24,5 +29,6 @@ def place_document(
         "lower_bound_ns": bound_ns,
         "bound_ns": bound_ns,
         "makespan_ns": timeline.makespan_ns,
+        **({} if promise is None else {"under_noise": promise.to_dict()}),
         **schedule_rows(problem, chosen, timeline),
     }

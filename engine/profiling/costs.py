@@ -98,6 +98,7 @@ def _tasks(
                 weight_bytes=task.weight_bytes,
                 blobs=tuple(sorted({number[n] for n in task.initializers if n in number})),
                 launch_ns=tuple(profile.launch_ns(task.name, spec.name) for spec in specs),
+                spread_ns=tuple(profile.spread_ns(task.name, spec.name) for spec in specs),
             )
         )
     return rows

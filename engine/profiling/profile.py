@@ -172,6 +172,11 @@ class Profile:
             raise ProfileError(f"the profile has no width {width} of device {device!r}")
         return times[width].ns
 
+    def spread_ns(self, task: str, device: str, width: int = 1) -> int:
+        """Median absolute deviation of a task's time; 0 for what was not measured there."""
+        timing = self._task(task).times.get(device, {}).get(width)
+        return 0 if timing is None else timing.mad_ns
+
     def launch_ns(self, task: str, device: str) -> int:
         """How long a task keeps the device's submitting thread, launched by itself.
 

@@ -31,7 +31,7 @@ def to_html(timelines: Sequence[Timeline], title: str) -> str:
     # Split first, so that neither a title nor a name can be taken for the other's mark.
     before, _, after = page.partition("<!--DATA-->")
     before = before.replace("<!--TITLE-->", html.escape(title or "Gantt chart"))
-    return before + _script_safe(data) + after
+    return before + script_safe(data) + after
 
 
 def _panel(timeline: Timeline, order: Sequence[str]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def _bar(span: Span, index: dict[str, int]) -> list[Any]:
     return [span.start_ns, span.end_ns, category, label_of(span), span.queueing_ns, span.query]
 
 
-def _script_safe(data: object) -> str:
+def script_safe(data: object) -> str:
     """JSON in which nothing can end the script element."""
     text = json.dumps(data, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -110,6 +110,19 @@ def test_what_is_printed_is_checked_from_its_problem_alone(
     assert len(called.json()["tasks"]) == len(problem.tasks)
 
 
+def test_place_for_what_most_queries_take_under_noise(engine: Command) -> None:
+    files = (engine.path("fork_join.onnx"), "--profile", engine.path("fork_join-P.json"))
+    asked = (*files, "--noise", "0.4", "--json")
+    plain, robust = (engine("place", *asked, *more).json() for more in ((), ("--objective", "p95")))
+    assert robust["policy"] == "robust"
+    for found in (plain, robust):
+        noise = found["under_noise"]
+        assert noise["p50_ns"] <= noise["p95_ns"] <= noise["p99_ns"]
+    assert "under_noise" not in engine("place", *files, "--noise", "0", "--json").json()
+    assert "under 20% noise, 50 samples: " in engine("place", *files).out
+    assert engine("place", *files, "--noise", "2").is_one_clear_line()
+
+
 def test_place_within_a_limit_of_memory(engine: Command) -> None:
     files = (engine.path("lenet.onnx"), "--profile", engine.path("lenet-P.json"))
     free = engine("place", *files, "--policy", "best", "--json").json()["policies"]

@@ -1,0 +1,91 @@
+"""``robust``: of several policies' plans the one whose makespan is short in most cases.
+
+A plan that fits together like clockwork is the shortest only as long as all times are what they
+were measured to be. This one asks what the plans come to under noise (``noise.py``) and takes the
+least quantile: by default that under which 95 of 100 queries stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surplus.placement.candidates import proposals
+from surplus.placement.noise import NoiseParams, NoisyProblem
+from surplus.placement.ordering import planned, ranks_of, upward_ranks_ns
+from surplus.placement.placement import Placement
+from surplus.placement.policy import make_policy, register
+from surplus.placement.problem import Problem
+
+_NAME = "robust"
+
+
+@dataclass(frozen=True)
+class RobustParams:
+    """Options of ``robust``.
+
+    Parameters
+    ----------
+    quantile : float
+        Of the makespans, between 0 and 1.
+    policies : tuple of str
+        Who proposes.
+    deviation, measured, samples, seed
+        As ``NoiseParams``.
+    """
+
+    quantile: float = 0.95
+    policies: tuple[str, ...] = ("best", "comm_sd_best", "heft", "comm_sd", "sd", "single")
+    deviation: float = 0.2
+    measured: bool = True
+    samples: int = 50
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.quantile < 1:
+            raise ValueError(f"quantile must be between 0 and 1, got {self.quantile}")
+        if not isinstance(self.policies, tuple) or not self.policies:
+            raise ValueError(f"policies must be a tuple of names, got {self.policies!r}")
+        if _NAME in self.policies:
+            raise ValueError(f"policies must not contain {_NAME!r} itself")
+        for name in self.policies:
+            make_policy(name)
+        self.noise()
+
+    def noise(self) -> NoiseParams:
+        """How times vary."""
+        return NoiseParams(self.deviation, self.measured, self.samples, self.seed)
+
+
+@register(_NAME, RobustParams)
+class Robust:
+    """Asks each policy, with its own defaults, and judges by samples."""
+
+    def __init__(self, params: RobustParams | None = None) -> None:
+        self._params = params or RobustParams()
+
+    def place(self, problem: Problem) -> Placement:
+        """Choose; ties go to the policy that is named first.
+
+        Raises
+        ------
+        InfeasibleError
+            The first policy's, if all fail.
+        """
+        noisy = NoisyProblem(problem, self._params.noise())
+
+        def late_ns(placement: Placement) -> float:
+            found_ns = noisy.makespans_ns(placement)
+            return float(np.quantile(found_ns, self._params.quantile, method="higher"))
+
+        found = min(proposals(problem, self._params.policies), key=late_ns)
+        # What is urgent by the way that is left depends less on instants than the planned order.
+        by_rank = ranks_of([-rank for rank in upward_ranks_ns(problem, found.device_of)])
+        orders = (
+            found,
+            Placement(found.device_of, by_rank, _NAME),
+            planned(problem, found.device_of, _NAME),
+        )
+        chosen = min(orders, key=late_ns)
+        return Placement(chosen.device_of, chosen.priority, _NAME)
