@@ -1,15 +1,16 @@
 """Batches over gRPC, in an open loop: what load a server holds within a target.
 
 ``loadgen capacity`` looks for the highest rate of Poisson arrivals of which 99 % are answered
-within the target, of a server of ours in three ways: with ``dynamic_batching`` of a delay, with
-batches as they form by themselves, and with none; and of Triton with the same delay, where it is
-here (``make triton``; ONNX Runtime in its Python backend, an instance a core). The ways take turns,
-in another order each round.
+within the target, ten times what a query alone takes one by one, of a server of ours in three ways:
+with ``dynamic_batching`` of a delay, with batches as they form by themselves, and with none; and of
+Triton with the same delay, where it is here (``make triton``; ONNX Runtime in its Python backend,
+an instance a core). The ways take turns, in another order each round.
 
 Then ``loadgen run`` asks each of them at the rate that the server without batches holds, the same
 arrivals of all: how many queries miss the target is what batches lose of those that would have been
 kept alone, or win. Rows of a call are of the server's statistics over that run.
 Answers are compared with the first one's, within the usual tolerance, before anything is measured.
+Models may be measured one at a time: rows of others that are stored stay.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import math
 import statistics
+import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,6 +42,11 @@ from bench.neighbours.triton.environment import missing
 
 _RTOL, _ATOL = 1e-3, 1e-4
 """Between a row in a batch and the row alone, as ``--any-bits`` allows it."""
+
+
+_TARGET_LONE = 10
+"""So often what a query takes alone. With a target that is near that hardly any rate is held, and
+each window takes minutes for the queries that it needs to be sure."""
 
 
 class AtRate(NamedTuple):
@@ -107,20 +114,25 @@ def row(name: str, args: argparse.Namespace) -> dict[str, Any]:
     """Measure one model in each way, so many times."""
     ways = WAYS if missing() else (*WAYS, TRITON)
     rates, runs = defaultdict[str, list[float]](list), defaultdict[str, list[AtRate]](list)
+    lone_ms: list[float] = []
+    once = argparse.Namespace(**{**vars(args), "rounds": 1})
+    in_turns(name, (OFF,), once, lambda served, *_: lone_ms.append(served.lone_ms()))
+    target_ms = args.target or _TARGET_LONE * lone_ms[0]
 
     def find(served: Served, way: str, _: int) -> None:
-        rates[way].append(served.capacity(args.target, args.resolution, args.window))
+        rates[way].append(served.capacity(target_ms, args.resolution, args.window))
+        print(f"{name}, {way}: {rates[way][-1]:.1f}/s within {target_ms:.1f} ms", file=sys.stderr)
 
     def ask(served: Served, way: str, turn: int) -> None:
         before = served.calls()
         result = served.run(statistics.median(rates[OFF]), args.duration, turn)
-        late = late_of(result, args.target * 1e6)
+        late = late_of(result, target_ms * 1e6)
         rows = mean_rows(before, served.calls())
         runs[way].append(AtRate(result["summary"]["queries"], late, rows))
 
     in_turns(name, ways, args, find)
     in_turns(name, ways, args, ask)
-    return table_row(name, args.target, rates, runs)
+    return table_row(name, target_ms, rates, runs)
 
 
 def table_row(
@@ -156,16 +168,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("--models", default=",".join(SIZES), metavar="NAME,...")
-    add("--target", type=float, default=50.0, metavar="MS", help="of 99 %% (%(default)g)")
+    add("--target", type=float, metavar="MS", help="of 99 %%; else ten times a query alone")
     add("--delay-us", type=int, default=2_000, metavar="US")
     add("--rounds", type=int, default=3)
     add("--resolution", default="0.03")
     add("--window", default="5s")
     add("--duration", default="20s", help="of a run at one by one's rate (%(default)s)")
     args = parser.parse_args()
-    rows = [row(name, args) for name in args.models.split(",")]
-    result_file.write("batching_served", vars(args), rows)
-    result_file.show("batching_served", rows)
+    for name in args.models.split(","):
+        rows = [*stored_rows(without=name), row(name, args)]
+        result_file.write("batching_served", vars(args), rows)
+        result_file.show("batching_served", rows)
+
+
+def stored_rows(without: str) -> list[dict[str, Any]]:
+    """Of other models, measured before."""
+    path = result_file.path_of("batching_served")
+    rows = result_file.read_rows(path) if path.exists() else []
+    return [row for row in rows if row["model"] != without]
 
 
 if __name__ == "__main__":
