@@ -61,6 +61,21 @@ def test_a_bar_carries_what_hovering_shows(tmp_path, make_span):
     assert data["categories"] == ["Conv"]
 
 
+def test_what_the_end_waited_for_is_marked_and_rows_of_copies_are_known(tmp_path, make_span):
+    spans = [
+        make_span("a", 0, 30),
+        make_span("beside", 0, 10, resource="gpu"),
+        make_span("t", 30, 40, resource="cpu->gpu", ready_ns=30),
+        make_span("b", 45, 60, resource="gpu", ready_ns=40),
+    ]
+    panel = _data(_write(tmp_path, Timeline.of(spans, "measured")))["panels"][0]
+    marked = [panel["rows"][row]["spans"][place][3] for row, place in panel["critical"]]
+    assert sorted(marked) == ["a", "b", "copy t"]
+    assert [row["copies"] for row in panel["rows"]] == [False, False, True]
+    several = [make_span("a", 0, 30), make_span("a", 30, 60, query=1)]
+    assert _data(_write(tmp_path, Timeline.of(several, "measured")))["panels"][0]["critical"] == []
+
+
 def test_predicted_is_above_measured_in_the_same_colours(tmp_path, make_span):
     predicted = Timeline.of([make_span("a", 0, 9, category="Relu")], "predicted by heft")
     measured = Timeline.of([make_span("a", 0, 5), make_span("b", 5, 9)], "measured")
