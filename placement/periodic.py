@@ -32,7 +32,7 @@ from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.timeline import Span, SpanKind, Timeline
 
-_GROWTH = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
+_GROWTH = (0.0, 0.005, 0.01, 0.015, 0.0199, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 """By how much longer than the load intervals are tried; then one query after the other."""
 
 _FILLED_FROM = (0.9, math.inf, 0.0)
