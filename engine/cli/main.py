@@ -20,6 +20,7 @@ VERBS = (
     "profile",
     "place",
     "optimum",
+    "study",
     "run",
     "serve",
     "top",

@@ -12,7 +12,7 @@ import pytest
 from surplus.engine.cli.main import main
 
 DEVICES = "cpu:2,emulated:gpu"
-WITHOUT_CACHE = ("models", "token", "health", "--help")
+WITHOUT_CACHE = ("models", "study", "token", "health", "--help")
 
 
 @dataclass(frozen=True)

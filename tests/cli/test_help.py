@@ -38,6 +38,7 @@ def test_all_verbs_are_there() -> None:
         "profile",
         "place",
         "optimum",
+        "study",
         "models",
         "convert",
         "tune",
