@@ -15,6 +15,7 @@ from surplus.milp.solvers import solver_names
 from surplus.milp.table import result_table
 from surplus.milp.throughput.search import solve_throughput
 from surplus.placement import ContradictionError, Problem
+from surplus.placement.formats.options import add_problem_options, asked_file
 from surplus.placement.stored_schedule_check import stored_faults
 
 NS_PER_US = 1_000
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     try:
-        problem = Problem.from_json(options.problem.read_text(encoding="utf-8"))
+        problem = asked_file(options)
         if options.check is not None:
             return _check(problem, options.check)
         params = SolveParams(
@@ -64,9 +65,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m surplus.milp",
         description="Find the best placement and order of a task graph, and prove how good it is."
-        " The problem format is described in docs/FORMATS.md.",
+        " Problem formats are described in docs/FORMATS.md.",
     )
-    parser.add_argument("problem", type=Path, help="problem in JSON")
+    add_problem_options(parser)
     parser.add_argument(
         "--objective",
         choices=("makespan", "throughput"),
