@@ -9,6 +9,7 @@ from typing import Any
 
 from surplus.engine.cli import options
 from surplus.engine.cli.asked import asked_problem
+from surplus.engine.cli.emit_options import add_exports, check_emit, write_emitted
 from surplus.engine.cli.output import check_chart, check_outputs, duration, show_json, show_rows
 from surplus.engine.cli.parser import add_verb
 from surplus.engine.cli.place_document import place_document
@@ -29,7 +30,7 @@ _SUMMARY = "decide which device runs each operator, and predict what that costs"
 _EXAMPLE = """
 engine place model.onnx --profile P.json --policy comm_sd -o placement.json --gantt g.html
 engine place model.onnx --profile P.json --option alpha_ns=50000 --all
-engine place model.onnx --profile P.json --policy best --gpu-memory 4GiB
+engine place model.onnx --profile P.json --policy best --gpu-memory 4GiB --emit onnxruntime out
 engine place model.onnx --profile P.json --objective p95 --noise 0.3
 """
 _MAKESPAN, _P95 = "makespan", "p95"
@@ -62,9 +63,9 @@ def add_parser(verbs: Any) -> None:
     options.add_gpu_memory(parser)
     options.add_kernels_of_profile(parser)
     add("-o", "--output", type=Path, metavar="F.json", help="write the placement")
-    add("--problem", type=Path, metavar="F.json", help="write the problem that was placed")
     add("--gantt", type=Path, metavar="G.html|G.png", help="draw the predicted timeline")
     add("--all", action="store_true", help="compare every policy, not only the paper's five")
+    add_exports(parser)
     options.add_json(parser)
 
 
@@ -80,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
     noise = NoiseParams(args.noise)
     check_outputs(args.output, args.problem)
     check_chart(args.gantt)
+    check_emit(args)
     graph, problem = asked_problem(args)
     placements = {n: place(problem, n) for n in (policy_names() if args.all else _PAPER)}
     placements[policy] = chosen = place(problem, policy, chosen_options)
@@ -89,6 +91,7 @@ def run(args: argparse.Namespace) -> int:
         args.problem.write_text(problem.to_json(), encoding="utf-8")
     if args.output:
         save_placement(args.output, graph, problem, chosen)
+    write_emitted(args, graph, problem, chosen)
     if args.gantt:
         write_gantt(args.gantt, simulate(problem, chosen), title=f"{graph.name}: {policy}")
     promise = NoisyProblem(problem, noise).promise(chosen) if args.noise else None
