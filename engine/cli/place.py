@@ -13,6 +13,7 @@ from surplus.engine.cli.emit_options import add_exports, check_emit, write_emitt
 from surplus.engine.cli.output import check_chart, check_outputs, duration, show_json, show_rows
 from surplus.engine.cli.parser import add_verb
 from surplus.engine.cli.place_document import place_document
+from surplus.engine.cli.place_noise import add_noise, asked_policy, promised, show_promise
 from surplus.placement import (
     Bounds,
     CommonRow,
@@ -23,8 +24,6 @@ from surplus.placement import (
     policy_names,
     simulate,
 )
-from surplus.placement.noise import NoiseParams, NoisyProblem, Promise
-from surplus.placement.robust import RobustParams
 
 _SUMMARY = "decide which device runs each operator, and predict what that costs"
 _EXAMPLE = """
@@ -33,8 +32,6 @@ engine place model.onnx --profile P.json --option alpha_ns=50000 --all
 engine place model.onnx --profile P.json --policy best --gpu-memory 4GiB --emit onnxruntime out
 engine place model.onnx --profile P.json --objective p95 --noise 0.3
 """
-_MAKESPAN, _P95 = "makespan", "p95"
-_ROBUST = "robust"
 _PAPER = ("single", "qd_all", "qd", "sd", "comm_sd")
 
 
@@ -44,24 +41,10 @@ def add_parser(verbs: Any) -> None:
     options.add_model(parser)
     options.add_profile(parser, required=True)
     options.add_policy(parser)
-    add = parser.add_argument
-    add(
-        "--objective",
-        choices=(_MAKESPAN, _P95),
-        default=_MAKESPAN,
-        help="what is to be short: the makespan if all times are as measured (default), which is"
-        " the policy's own; or that of 95 of 100 queries under noise, of several policies' plans",
-    )
-    add(
-        "--noise",
-        type=float,
-        default=0.2,
-        metavar="SHARE",
-        help="relative deviation of service times for which it is told what the plan promises"
-        " (default %(default)s; 0: none)",
-    )
+    add_noise(parser)
     options.add_gpu_memory(parser)
     options.add_kernels_of_profile(parser)
+    add = parser.add_argument
     add("-o", "--output", type=Path, metavar="F.json", help="write the placement")
     add("--gantt", type=Path, metavar="G.html|G.png", help="draw the predicted timeline")
     add("--all", action="store_true", help="compare every policy, not only the paper's five")
@@ -76,9 +59,8 @@ def run(args: argparse.Namespace) -> int:
     from surplus.engine.planning.stages import place
     from surplus.engine.report.gantt import write_gantt
 
-    policy, chosen_options = _asked_policy(args)
+    policy, chosen_options = asked_policy(args)
     check_policy(policy, chosen_options)
-    noise = NoiseParams(args.noise)
     check_outputs(args.output, args.problem)
     check_chart(args.gantt)
     check_emit(args)
@@ -94,33 +76,14 @@ def run(args: argparse.Namespace) -> int:
     write_emitted(args, graph, problem, chosen)
     if args.gantt:
         write_gantt(args.gantt, simulate(problem, chosen), title=f"{graph.name}: {policy}")
-    promise = NoisyProblem(problem, noise).promise(chosen) if args.noise else None
+    promise = promised(args, problem, chosen)
     if args.json:
         show_json(place_document(problem, chosen, rows, common, promise))
     else:
         _show(graph.name, rows, common, lower_bounds(problem))
         if promise is not None:
-            _show_promise(policy, noise, promise)
+            show_promise(args, promise)
     return 0
-
-
-def _asked_policy(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
-    """Who chooses, with its options."""
-    chosen = options.pairs(args.option)
-    if args.objective == _MAKESPAN:
-        return args.policy, chosen
-    proposers = RobustParams().policies
-    if args.policy not in (*proposers, _ROBUST):
-        proposers = (args.policy, *proposers)
-    return _ROBUST, {"deviation": args.noise, "policies": proposers, **chosen}
-
-
-def _show_promise(policy: str, noise: NoiseParams, promise: Promise) -> None:
-    print(
-        f"under {noise.deviation:.0%} noise, {noise.samples} samples: {policy}"
-        f" {duration(promise.p50_ns)} (median), {duration(promise.p95_ns)} (p95),"
-        f" {duration(promise.p99_ns)} (p99)"
-    )
 
 
 def _show(
