@@ -22,7 +22,7 @@ def add_exports(parser: argparse.ArgumentParser) -> None:
         dest="problem",
         type=Path,
         metavar="F.json",
-        help="write the problem that was placed, for python -m surplus.milp",
+        help="write the problem, for python -m surplus.milp",
     )
     parser.add_argument(
         "--emit",
@@ -57,19 +57,29 @@ def check_emit(args: argparse.Namespace) -> None:
 
 
 def write_emitted(
-    args: argparse.Namespace, graph: Graph, problem: Problem, placement: Placement
+    args: argparse.Namespace,
+    graph: Graph,
+    problem: Problem,
+    placement: Placement,
+    proven_ns: int = 0,
 ) -> None:
-    """Write what --emit asks for, if it does, and say on stderr what holds of it."""
+    """Write what --emit asks for, if it does, and say on stderr what holds of it.
+
+    Parameters
+    ----------
+    proven_ns : int
+        What a solver has proven that no plan is below, if one was asked.
+    """
     if args.emit is None:
         return
     from surplus.engine.emit import Placed, emit
 
     folder = Path(args.emit[1])
-    placed = Placed(args.model, graph, problem, placement)
+    placed = Placed(args.model, graph, problem, placement, proven_ns)
     emitted = emit(args.emit[0], placed, folder)
     lines = [
         f"{folder}: {', '.join(path.name for path in emitted.files)}",
-        f"no plan is more than {100 * placed.gap:.1f} % shorter, by the lower bound",
+        f"no plan is more than {100 * placed.gap:.1f} % shorter, which is proven",
         *emitted.remarks,
     ]
     print("\n".join(lines), file=sys.stderr)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cli.asked import asked_problem
+from surplus.engine.cli.emit_options import add_exports, check_emit, write_emitted
 from surplus.engine.cli.options import (
     add_gpu_memory,
     add_json,
@@ -45,13 +46,8 @@ def add_parser(verbs: Any) -> None:
         help="who proves it (default %(default)s: cpsat, else highs; gurobi needs a licence)",
     )
     add("-o", "--output", type=Path, metavar="F.json", help="write the placement")
-    add(
-        "--problem",
-        type=Path,
-        metavar="F.json",
-        help="write the problem, for python -m surplus.milp",
-    )
     add("--gantt", type=Path, metavar="G.html|G.png", help="draw the timeline that was found")
+    add_exports(parser)
     add_json(parser)
 
 
@@ -62,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_outputs(args.output, args.problem)
     check_chart(args.gantt)
+    check_emit(args)
     graph, problem = asked_problem(args)
     if args.problem:
         args.problem.write_text(problem.to_json(), encoding="utf-8")
@@ -70,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
         raise PlacementError(f"no plan found: {result.message}")
     if args.output:
         save_placement(args.output, graph, problem, result.placement)
+    write_emitted(args, graph, problem, result.placement, result.bound_ns)
     if args.gantt:
         write_gantt(args.gantt, result.timeline, title=f"{graph.name}: optimum ({result.status})")
     if args.json:

@@ -25,12 +25,15 @@ class Placed:
         The user's file.
     graph : Graph
         Its tasks, by index those of ``problem``.
+    proven_ns : int
+        What a solver has proven that no placement is below; 0 if none was asked.
     """
 
     model_path: Path
     graph: Graph
     problem: Problem
     placement: Placement
+    proven_ns: int = 0
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -40,7 +43,7 @@ class Placed:
     @cached_property
     def bound_ns(self) -> int:
         """No placement of the problem is faster."""
-        return lower_bounds(self.problem).makespan_ns
+        return max(self.proven_ns, lower_bounds(self.problem).makespan_ns)
 
     @property
     def gap(self) -> float:

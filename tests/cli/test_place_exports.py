@@ -48,6 +48,17 @@ def test_a_plan_for_onnx_runtime(engine: Command, tmp_path: Path) -> None:
     assert all(remark in called.err for remark in document["remarks"])
 
 
+def test_an_optimum_is_emitted_with_what_its_solver_proved(engine: Command, tmp_path: Path) -> None:
+    called = engine(
+        "optimum", engine.path("lenet.onnx"), "--profile", engine.path("lenet-P.json"),
+        "--time", "5", "--emit", "onnxruntime", tmp_path / "out", "--json",
+    )  # fmt: skip
+    document = json.loads((tmp_path / "out" / "session_options.json").read_text())
+    found = called.json()
+    assert document["bound_ns"] >= found["bound_ns"]
+    assert document["makespan_ns"] == found["dispatched_ns"]
+
+
 def test_what_cannot_be_emitted_is_refused_before_any_work(engine: Command, tmp_path: Path) -> None:
     files = (engine.path("lenet.onnx"), "--profile", engine.path("lenet-P.json"))
     (tmp_path / "file").touch()
