@@ -38,15 +38,18 @@ def name_rules(rows: Sequence[Row]) -> str | None:
         return None
     devices = dict.fromkeys(device for _, device in patterns)
     value = ";".join(f"{d}({','.join(p for p, own in patterns if own == d)})" for d in devices)
-    if len(value) > LONGEST or any(matched(patterns, name) != device for name, device in rows):
+    if len(value) > LONGEST or matched(patterns, [n for n, _ in rows]) != [d for _, d in rows]:
         return None
     return value
 
 
-def matched(patterns: Iterable[Row], name: str) -> str | None:
-    """The device that ONNX Runtime gives to a node of this name by ``patterns``, in their order."""
+def matched(patterns: Iterable[Row], names: Iterable[str]) -> list[str | None]:
+    """The device that ONNX Runtime gives to each node by ``patterns``, in their order."""
     longest_first = sorted(patterns, key=lambda row: -len(row[0]))
-    return next((device for pattern, device in longest_first if pattern in name), None)
+    return [
+        next((device for pattern, device in longest_first if pattern in name), None)
+        for name in names
+    ]
 
 
 def _patterns(rows: Sequence[Row]) -> list[Row] | None:
@@ -67,7 +70,7 @@ def _patterns(rows: Sequence[Row]) -> list[Row] | None:
         if found is None:
             found = name
             whole.update(other for other, own in rows if own != device and name in other)
-        if not _is_plain(found):
+        if not _is_plain(found) or sum(map(len, chosen)) > LONGEST:
             return None
         chosen[found] = device
     for name, device in rows:

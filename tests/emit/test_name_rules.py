@@ -15,7 +15,7 @@ def parsed(value):
 
 
 def devices_by(value, rows):
-    return [matched(parsed(value), name) for name, _ in rows]
+    return matched(parsed(value), [name for name, _ in rows])
 
 
 def test_parts_of_a_network_are_named_by_their_beginnings():
