@@ -66,3 +66,92 @@ class Evaluator:
         A copy is a row of tensor, link, ready_ns, start_ns and end_ns, in the order of their
         starts. ValueError as makespan_ns.
         """
+
+    def mean_upward_ranks(self) -> Annotated[NDArray[numpy.float64], {"shape": (None,)}]:
+        """Way to the end of the query from each task, ns, in mean service and copy times."""
+
+    def upward_ranks_ns(
+        self,
+        device_of: Annotated[
+            NDArray[numpy.int64],
+            {"shape": (None,), "order": "C", "device": "cpu", "writable": False},
+        ],
+    ) -> Annotated[NDArray[numpy.int64], {"shape": (None,)}]:
+        """
+        Longest time from each task's start to the end of the query, queueing left out.
+
+        ValueError names the task that cannot run where it was placed.
+        """
+
+    def ways_home_ns(self) -> Annotated[NDArray[numpy.int64], {"shape": (None, None)}]:
+        """How long outputs take to the host, by task and device; -1 where a task cannot run."""
+
+    def optimistic_costs_ns(self) -> Annotated[NDArray[numpy.int64], {"shape": (None, None)}]:
+        """Least time to the end of the query after each task, as ways_home_ns."""
+
+    def hoft_tables(
+        self,
+    ) -> tuple[
+        Annotated[NDArray[numpy.int64], {"shape": (None, None)}],
+        Annotated[NDArray[numpy.float64], {"shape": (None,)}],
+        Annotated[NDArray[numpy.int64], {"shape": (None, None)}],
+    ]:
+        """
+        HOFT's optimistic finishes, ranks, and what readers need from each device.
+
+        The first and the last are in ns, by task and device, as ways_home_ns.
+        """
+
+    def list_schedule(
+        self,
+        ranks: Annotated[
+            NDArray[numpy.float64],
+            {"shape": (None,), "order": "C", "device": "cpu", "writable": False},
+        ],
+        ahead_ns: Annotated[
+            NDArray[numpy.int64],
+            {"shape": (None, None), "order": "C", "device": "cpu", "writable": False},
+        ],
+        choice: str = "least",
+    ) -> tuple[
+        Annotated[NDArray[numpy.int64], {"shape": (None,)}],
+        Annotated[NDArray[numpy.int64], {"shape": (None,)}],
+    ]:
+        """
+        Devices and planned starts of a list schedule, by task.
+
+        Of tasks that are ready the highest rank is next. Which device it gets: with choice "least"
+        that with the least end plus ahead_ns (by task and device; below 0 bars it), with "fastest"
+        one of that where it ends first and the one that is fastest, with "readers" the one after
+        which its readers end first.
+        """
+
+    def search(
+        self,
+        placements: Sequence[
+            tuple[
+                Annotated[
+                    NDArray[numpy.int64],
+                    {"shape": (None,), "order": "C", "device": "cpu", "writable": False},
+                ],
+                Annotated[
+                    NDArray[numpy.int64],
+                    {"shape": (None,), "order": "C", "device": "cpu", "writable": False},
+                ],
+            ]
+        ],
+        descent: int,
+        drift: int = 0,
+        seed: int = 0,
+    ) -> tuple[
+        Annotated[NDArray[numpy.int64], {"shape": (None,)}],
+        Annotated[NDArray[numpy.int64], {"shape": (None,)}],
+        int,
+    ]:
+        """
+        Devices, priorities and makespan of the best of placements, improved.
+
+        Placements are pairs of arrays, devices and priorities; parts of a query that run one after
+        another may come from several. Then so many evaluations of random changes, and so many of
+        changes of devices, of tasks and chains, one by one.
+        """

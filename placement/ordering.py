@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from surplus.placement.evaluator import schedule
+import numpy as np
+
+from surplus.placement.evaluator import Numbers, compiled
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 
@@ -28,12 +30,11 @@ def check_alpha(alpha_ns: int) -> None:
         raise ValueError(f"alpha_ns must be >= 0, got {alpha_ns}")
 
 
-def ranks_of(keys: Sequence[int] | Sequence[tuple[int, int]]) -> tuple[int, ...]:
-    """Rank of each task when sorted by its key, ties by index (a topological order)."""
-    ranks = [0] * len(keys)
-    for rank, task in enumerate(sorted(range(len(keys)), key=lambda task: (keys[task], task))):
-        ranks[task] = rank
-    return tuple(ranks)
+def order_of(*keys: Numbers) -> Numbers:
+    """Rank of each task when sorted by its first key, ties by the next, then by index."""
+    ranks = np.empty(len(keys[0]), dtype=np.int64)
+    ranks[np.lexsort(keys[::-1])] = np.arange(len(ranks))
+    return ranks
 
 
 def planned(
@@ -49,25 +50,15 @@ def planned(
         ``"topological"``: the order of the problem's tasks, as a sequential runtime has it.
     """
     devices = tuple(device_of)
-    first = Placement(devices, tuple(range(len(devices))), policy)
     if order == "topological":
-        return first
-    by_rank = ranks_of([-rank for rank in upward_ranks_ns(problem, devices)])
-    starts_ns = schedule(problem, Placement(devices, by_rank, policy)).start_ns.tolist()
-    return Placement(devices, ranks_of(list(zip(starts_ns, by_rank, strict=True))), policy)
+        return Placement(devices, tuple(range(len(devices))), policy)
+    priority = planned_order(problem, np.array(devices, dtype=np.int64))
+    return Placement(devices, tuple(priority.tolist()), policy)
 
 
-def upward_ranks_ns(problem: Problem, device_of: Sequence[int]) -> list[int]:
-    """Longest time from each task's start to the end of the query, queueing left out."""
-    ranks = [0] * len(problem.tasks)
-    for task in reversed(range(len(ranks))):
-        here, after_ns = device_of[task], 0
-        for index in problem.outputs_of[task]:
-            tensor = problem.tensors[index]
-            if tensor.is_output:
-                after_ns = max(after_ns, problem.copy_ns(here, 0, tensor.size_bytes))
-            for consumer in tensor.consumers:
-                copy_ns = problem.copy_ns(here, device_of[consumer], tensor.size_bytes)
-                after_ns = max(after_ns, copy_ns + ranks[consumer])
-        ranks[task] = after_ns + (problem.tasks[task].service_ns[here] or 0)
-    return ranks
+def planned_order(problem: Problem, device_of: Numbers) -> Numbers:
+    """Priorities by ``"rank"``: that of ``planned``, of arrays."""
+    asked = compiled(problem)
+    by_rank = order_of(-asked.upward_ranks_ns(device_of))
+    _, starts_ns, _, _ = asked.schedule(device_of, by_rank)
+    return order_of(starts_ns, by_rank)

@@ -1,6 +1,5 @@
 // surplus.placement._evaluator: the evaluator for Python.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -8,14 +7,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "arrays.hpp"
 #include "evaluator.hpp"
+#include "policy_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -29,9 +29,6 @@ using LinkTuple = std::tuple<Index, Index, Ns, double, Ns, std::optional<std::in
 using TaskTuple = std::tuple<std::string, std::vector<std::optional<Ns>>, std::vector<std::int64_t>,
                              std::vector<Ns>>;
 using TensorTuple = std::tuple<Index, std::vector<Index>, std::int64_t, bool>;
-using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Column = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
-using Table = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<2>>;
 
 /// Structures of what Python hands over as tuples with the same fields in the same order.
 template <typename Row, typename Tuple>
@@ -52,16 +49,6 @@ void make(Evaluator* self, std::vector<DeviceTuple> devices, std::vector<LinkTup
 
 Placed placed(const Numbers& device_of, const Numbers& priority, bool is_fifo) {
   return {{device_of.data(), device_of.size()}, {priority.data(), priority.size()}, is_fifo};
-}
-
-/// An array that owns its numbers.
-template <typename Array, typename... Shape>
-Array array(std::vector<std::int64_t> numbers, Shape... shape) {
-  auto data = std::make_unique<std::vector<std::int64_t>>(std::move(numbers));
-  std::int64_t* const begin = data->data();
-  const nb::capsule owner(
-      data.release(), [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
-  return {begin, {shape...}, owner};
 }
 
 Table table(const std::vector<Copy>& copies) {
@@ -89,8 +76,9 @@ std::tuple<Column, Column, Column, Table> schedule(Evaluator& evaluator, const N
 
 NB_MODULE(_evaluator, m) {
   m.doc() = "Evaluates placements of a problem that was read once; placement/evaluator.py asks it.";
-  nb::class_<Evaluator>(m, "Evaluator",
-                        "One problem; keeps no Python object, and any threads may ask at once.")
+  nb::class_<Evaluator> evaluator(
+      m, "Evaluator", "One problem; keeps no Python object, and any threads may ask at once.");
+  evaluator
       .def("__init__", &make, "devices"_a, "links"_a, "tasks"_a, "tensors"_a,
            R"(Read a problem; ValueError says what is out of range.
 
@@ -114,6 +102,7 @@ ValueError names the task that cannot run where it was placed.)")
 
 A copy is a row of tensor, link, ready_ns, start_ns and end_ns, in the order of their
 starts. ValueError as makespan_ns.)");
+  bind_policies(evaluator);
 }
 
 }  // namespace placement

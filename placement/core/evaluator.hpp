@@ -24,6 +24,8 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
+  [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
+
   /// Both throw std::invalid_argument if the placement cannot be run, naming the task, and
   /// std::range_error if a time is 2^62 ns or more.
   [[nodiscard]] Ns makespan_ns(const Placed& placed);

@@ -136,6 +136,13 @@ Ns Problem::hold_ns(const Link& link, std::int64_t size_bytes) const {
   return later(link.occupancy_ns, whole_ns(std::nearbyint(ns)));
 }
 
+Ns Problem::copy_ns(Index source, Index target, std::int64_t size_bytes) const {
+  const Index from = device(source).memory, to = device(target).memory;
+  if (from == to || size_bytes == 0) return 0;
+  const Link& link = this->link(link_between(from, to));
+  return later(hold_ns(link, size_bytes), link.latency_ns);
+}
+
 Ns Problem::slowed_ns(Index task, Index device, std::int64_t busy) const {
   const std::vector<double>& slowdown = this->device(device).slowdown;
   const Ns ns = service_ns(task, device);

@@ -114,6 +114,8 @@ class Problem {
   /// How long a copy holds a link: rounded half to even, as Python does. std::range_error: too
   /// long.
   [[nodiscard]] Ns hold_ns(const Link& link, std::int64_t size_bytes) const;
+  /// From the start of a copy between two devices' memories until its data is there; as hold_ns.
+  [[nodiscard]] Ns copy_ns(Index source, Index target, std::int64_t size_bytes) const;
   /// Service time of a task that starts with so many busy lanes, its own included; as hold_ns.
   [[nodiscard]] Ns slowed_ns(Index task, Index device, std::int64_t busy) const;
 

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from surplus.placement import make_policy, simulate
-from surplus.placement.heft import mean_upward_ranks
+from surplus.placement.evaluator import compiled
 from tests.placement.hand_problems import CPU, GPU, cpu_gpu, task_times
 
 # t0 -> t1 -> t3 and t0 -> t2 -> t3; each tensor takes 4 from memory to memory, 2 on average over
@@ -14,7 +14,7 @@ DIAMOND = cpu_gpu(
 
 def test_upward_ranks_are_means():
     # t3: 8. t1: 8 + 2 + 8 = 18. t2: 7 + 2 + 8 = 17. t0: 8 + 2 + 18 = 28.
-    assert mean_upward_ranks(DIAMOND) == [28, 18, 17, 8]
+    assert compiled(DIAMOND).mean_upward_ranks().tolist() == [28, 18, 17, 8]
 
 
 def test_each_task_goes_where_it_ends_earliest():
@@ -45,7 +45,7 @@ def test_lanes_are_machines():
 def test_a_wide_task_waits_for_all_of_its_lanes():
     # On the CPU it would end at 10 + 5, on the GPU at 14.
     problem = cpu_gpu([(10, None), (5, 14)], [], cpu_lanes=2, widths={1: (2, 1)})
-    ranks = mean_upward_ranks(problem)
+    ranks = compiled(problem).mean_upward_ranks()
     assert ranks[0] > ranks[1]
     assert make_policy("heft").place(problem).device_of == (CPU, GPU)
 

@@ -1,0 +1,29 @@
+// Arrays of numbers as Python hands them over and gets them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace placement {
+
+using Numbers = nanobind::ndarray<const std::int64_t, nanobind::ndim<1>, nanobind::c_contig,
+                                  nanobind::device::cpu>;
+using Column = nanobind::ndarray<nanobind::numpy, std::int64_t, nanobind::ndim<1>>;
+using Table = nanobind::ndarray<nanobind::numpy, std::int64_t, nanobind::ndim<2>>;
+
+/// An array that owns its numbers.
+template <typename Array, typename Number, typename... Shape>
+Array array(std::vector<Number> numbers, Shape... shape) {
+  auto data = std::make_unique<std::vector<Number>>(std::move(numbers));
+  Number* const begin = data->data();
+  const nanobind::capsule owner(
+      data.release(), [](void* p) noexcept { delete static_cast<std::vector<Number>*>(p); });
+  return {begin, {shape...}, owner};
+}
+
+}  // namespace placement

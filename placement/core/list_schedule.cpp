@@ -1,0 +1,215 @@
+#include "list_schedule.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <queue>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "agenda.hpp"
+
+namespace placement {
+
+namespace {
+
+std::size_t at(Index index) { return static_cast<std::size_t>(index); }
+
+/// Of tasks that are ready: the higher rank is greater, then the earlier task.
+struct Waiting {
+  double rank;
+  Index task;
+  friend bool operator<(const Waiting& a, const Waiting& b) noexcept {
+    return std::tuple(a.rank, -a.task) < std::tuple(b.rank, -b.task);
+  }
+};
+
+/// A task on a device; the cost is its end and what lies ahead.
+struct Offer {
+  Ns end_ns, cost_ns;
+  Start start;
+  Index device;
+};
+
+auto by_end(const Offer& offer) { return std::tuple(offer.end_ns, offer.start.start_ns); }
+auto by_cost(const Offer& offer) { return std::tuple(offer.cost_ns, offer.start.start_ns); }
+
+class Scheduler {
+ public:
+  Scheduler(const Problem& problem, const ListRules& rules);
+
+  ListSchedule run();
+
+ private:
+  void place(Index task);
+  /// In the order of devices; std::invalid_argument if there is none.
+  void find_offers(Index task, std::vector<Offer>& found) const;
+  Ns inputs_ns(Index task, Index device) const;
+  Offer chosen(Index task, const std::vector<Offer>& offers);
+  Offer earliest_or_fastest(Index task, const std::vector<Offer>& offers) const;
+  Offer best_for_readers(Index task, const std::vector<Offer>& offers);
+  Ns readers_end_ns(Index task, const Offer& offer, const std::vector<Index>& readers);
+  std::vector<Index> readers_by_rank(Index task) const;
+  void take(Index task, const Offer& offer, Journal* journal = nullptr);
+
+  const Problem& problem_;
+  const ListRules& rules_;
+  std::vector<DeviceAgenda> agendas_;
+  std::vector<Index> missing_;    // inputs of each task whose makers are not placed
+  std::vector<Index> device_of_;  // nobody where a task is not placed
+  std::vector<Ns> start_ns_, end_ns_;
+  std::priority_queue<Waiting> ready_;
+  std::vector<Offer> offers_, readers_offers_;  // kept for their memory
+};
+
+Scheduler::Scheduler(const Problem& problem, const ListRules& rules)
+    : problem_(problem),
+      rules_(rules),
+      missing_(at(problem.task_count())),
+      device_of_(at(problem.task_count()), nobody),
+      start_ns_(at(problem.task_count())),
+      end_ns_(at(problem.task_count())) {
+  const std::size_t tasks = at(problem.task_count());
+  if (rules.ranks.size() != tasks || rules.ahead_ns.size() != tasks * at(problem.device_count()))
+    throw std::invalid_argument(
+        "list schedule: a rank is needed for each task, and a number for each task and device");
+  for (Index device = 0; device < problem.device_count(); ++device)
+    agendas_.emplace_back(problem, device);
+  for (Index task = 0; task < problem.task_count(); ++task)
+    missing_[at(task)] =
+        static_cast<Index>(std::ranges::count_if(problem.inputs_of(task), [&](Index tensor) {
+          return problem.tensor(tensor).producer != nobody;
+        }));
+}
+
+ListSchedule Scheduler::run() {
+  for (Index task = 0; task < problem_.task_count(); ++task)
+    if (missing_[at(task)] == 0) ready_.push({rules_.ranks[at(task)], task});
+  while (!ready_.empty()) {
+    const Index task = ready_.top().task;
+    ready_.pop();
+    place(task);
+  }
+  return {{device_of_.begin(), device_of_.end()}, std::move(start_ns_)};
+}
+
+void Scheduler::place(Index task) {
+  find_offers(task, offers_);
+  take(task, chosen(task, offers_));
+  for (const Index tensor : problem_.outputs_of(task))
+    for (const Index reader : problem_.consumers_of(tensor))
+      if (--missing_[at(reader)] == 0) ready_.push({rules_.ranks[at(reader)], reader});
+}
+
+void Scheduler::find_offers(Index task, std::vector<Offer>& found) const {
+  found.clear();
+  for (Index device = 0; device < problem_.device_count(); ++device) {
+    const Ns ahead_ns = rules_.ahead_ns[at(task) * at(problem_.device_count()) + at(device)];
+    if (ahead_ns < 0 || !problem_.can_run(task, device)) continue;
+    const Start start = agendas_[at(device)].earliest(task, inputs_ns(task, device));
+    const Ns end_ns = later(start.start_ns, problem_.service_ns(task, device));
+    found.push_back({end_ns, later(end_ns, ahead_ns), start, device});
+  }
+  if (found.empty())
+    throw std::invalid_argument("task '" + problem_.name(task) + "' may run on no device");
+}
+
+/// When the inputs are there that have been made, as far as that is planned.
+Ns Scheduler::inputs_ns(Index task, Index device) const {
+  Ns ready_ns = 0;
+  for (const Index index : problem_.inputs_of(task)) {
+    const Problem::Tensor& tensor = problem_.tensor(index);
+    Index made_on = 0;
+    Ns made_ns = 0;
+    if (tensor.producer != nobody) {
+      made_on = device_of_[at(tensor.producer)];
+      if (made_on == nobody) continue;
+      made_ns = end_ns_[at(tensor.producer)];
+    }
+    ready_ns =
+        std::max(ready_ns, later(made_ns, problem_.copy_ns(made_on, device, tensor.size_bytes)));
+  }
+  return ready_ns;
+}
+
+Offer Scheduler::chosen(Index task, const std::vector<Offer>& offers) {
+  switch (rules_.choice) {
+    case Choice::fastest:
+      return earliest_or_fastest(task, offers);
+    case Choice::readers:
+      return best_for_readers(task, offers);
+    case Choice::least:
+      break;
+  }
+  return std::ranges::min(offers, {}, by_cost);
+}
+
+Offer Scheduler::earliest_or_fastest(Index task, const std::vector<Offer>& offers) const {
+  const auto service_ns = [&](const Offer& offer) {
+    return problem_.service_ns(task, offer.device);
+  };
+  const Offer earliest = std::ranges::min(offers, {}, by_end);
+  const Offer fastest = std::ranges::min(
+      offers, {}, [&](const Offer& offer) { return std::tuple(service_ns(offer), offer.end_ns); });
+  if (service_ns(earliest) == service_ns(fastest)) return earliest;
+  return earliest.cost_ns < fastest.cost_ns ? earliest : fastest;
+}
+
+Offer Scheduler::best_for_readers(Index task, const std::vector<Offer>& offers) {
+  const std::vector<Index> readers = readers_by_rank(task);
+  if (readers.empty() || offers.size() == 1) return std::ranges::min(offers, {}, by_cost);
+  using Key = std::tuple<Ns, Ns, Index>;
+  std::optional<Key> least;
+  Offer best = offers.front();
+  for (const Offer& offer : offers) {
+    const Ns end_ns = std::max(readers_end_ns(task, offer, readers), offer.cost_ns);
+    const Key key{end_ns, offer.end_ns, offer.device};
+    if (least && *least <= key) continue;
+    least = key;
+    best = offer;
+  }
+  return best;
+}
+
+/// When the last reader ends, each placed where it ends first, if the task goes there.
+Ns Scheduler::readers_end_ns(Index task, const Offer& offer, const std::vector<Index>& readers) {
+  Journal journal;
+  take(task, offer, &journal);
+  Ns end_ns = 0;
+  for (const Index reader : readers) {
+    find_offers(reader, readers_offers_);
+    const Offer best = std::ranges::min(readers_offers_, {}, by_cost);
+    agendas_[at(best.device)].book(reader, best.start, &journal);
+    end_ns = std::max(end_ns, best.cost_ns);
+  }
+  device_of_[at(task)] = nobody;
+  journal.undo();
+  return end_ns;
+}
+
+std::vector<Index> Scheduler::readers_by_rank(Index task) const {
+  std::vector<Index> readers;
+  for (const Index tensor : problem_.outputs_of(task))
+    readers.insert(readers.end(), problem_.consumers_of(tensor).begin(),
+                   problem_.consumers_of(tensor).end());
+  const auto key = [&](Index reader) { return std::tuple(-rules_.ranks[at(reader)], reader); };
+  std::ranges::sort(readers, {}, key);
+  const auto twice = std::ranges::unique(readers);
+  readers.erase(twice.begin(), twice.end());
+  return readers;
+}
+
+void Scheduler::take(Index task, const Offer& offer, Journal* journal) {
+  agendas_[at(offer.device)].book(task, offer.start, journal);
+  device_of_[at(task)] = offer.device;
+  start_ns_[at(task)] = offer.start.start_ns;
+  end_ns_[at(task)] = offer.end_ns;
+}
+
+}  // namespace
+
+ListSchedule list_schedule(const Problem& problem, const ListRules& rules) {
+  return Scheduler(problem, rules).run();
+}
+
+}  // namespace placement

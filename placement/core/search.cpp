@@ -1,0 +1,40 @@
+#include "search.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "combination.hpp"
+#include "descent.hpp"
+#include "drift.hpp"
+
+namespace placement {
+
+Plan searched(Evaluator& evaluator, std::vector<Proposal> proposals, const Effort& effort) {
+  if (proposals.empty()) throw std::invalid_argument("search: no placement to begin with");
+  const Parts parts(evaluator.problem());
+  std::vector<Plan> plans;
+  for (Proposal& proposal : proposals)
+    plans.push_back(
+        plan_of(evaluator, std::move(proposal.device_of), std::move(proposal.priority)));
+  if (plans.size() > 1 && parts.count() > 1) plans.push_back(combined(evaluator, parts, plans));
+  std::ranges::stable_sort(plans, {}, &Plan::makespan_ns);
+  const auto twice = std::ranges::unique(plans, {}, &Plan::device_of);
+  plans.erase(twice.begin(), twice.end());
+  if (effort.drift > 0) {
+    Drift drift(evaluator, parts, plans.front(), effort.seed);
+    drift.run(effort.drift);
+    plans.front() = drift.plan();
+  }
+  Plan best = plans.front();
+  std::int64_t left = effort.descent;
+  for (Plan& plan : plans) {
+    if (left <= 0) break;
+    Descent descent(evaluator, parts, std::move(plan));
+    left -= descent.run(left);
+    if (descent.plan().makespan_ns < best.makespan_ns) best = descent.plan();
+  }
+  return best;
+}
+
+}  // namespace placement

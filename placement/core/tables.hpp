@@ -1,0 +1,44 @@
+// What lies before and after each task: what list schedules rank tasks and compare devices by.
+//
+// Tables have a number for each task and device, in the order of tasks. A number below 0 means that
+// the task cannot run there.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "problem.hpp"
+
+namespace placement {
+
+/// Way to the end of the query in mean service and mean copy times; HEFT's equation 7.
+[[nodiscard]] std::vector<double> mean_upward_ranks(const Problem& problem);
+
+/// Longest time from each task's start to the end of the query on the devices that were chosen,
+/// queueing left out. std::invalid_argument: not a device for each task, or one that cannot run it.
+[[nodiscard]] std::vector<Ns> upward_ranks_ns(const Problem& problem,
+                                              std::span<const std::int64_t> device_of);
+
+/// How long outputs of the graph take from each device to the host.
+[[nodiscard]] std::vector<Ns> ways_home_ns(const Problem& problem);
+
+/// Least time from the end of a task to the end of the query if each later task has a lane of its
+/// best device to itself, outputs brought home; PEFT's equation 3.
+[[nodiscard]] std::vector<Ns> optimistic_costs_ns(const Problem& problem);
+
+/// When each task could end on each device if all before it had lanes of their best devices to
+/// themselves; HOFT's table.
+[[nodiscard]] std::vector<Ns> optimistic_finishes_ns(const Problem& problem);
+
+/// Way to the end of the query in ratios of the worst to the best of a task's finishes, times of 0
+/// taken for 1 ns; HOFT's ranks.
+[[nodiscard]] std::vector<double> ratio_ranks(const Problem& problem,
+                                              const std::vector<Ns>& finishes_ns);
+
+/// Longest copy and service of any reader of a task on each device, each where its own finish is
+/// first; the way home of outputs counts as one.
+[[nodiscard]] std::vector<Ns> readers_ns(const Problem& problem,
+                                         const std::vector<Ns>& finishes_ns);
+
+}  // namespace placement
