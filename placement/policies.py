@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from surplus.placement import balance, baseline, best, comm_sd, heft, qd, robust, sd
+from surplus.placement import (
+    balance,
+    baseline,
+    best,
+    comm_sd,
+    cpop,
+    getf,
+    heft,
+    hoft,
+    lookahead,
+    peft,
+    qd,
+    robust,
+    sd,
+)
 
-ORDER = tuple(m.__name__ for m in (baseline, qd, sd, comm_sd, heft, best, balance, robust))
+_LISTS = (heft, cpop, peft, lookahead, hoft, getf)
+
+ORDER = tuple(m.__name__ for m in (baseline, qd, sd, comm_sd, *_LISTS, best, balance, robust))
 """The paper's order, which is that of every table, whichever was imported first."""
