@@ -25,6 +25,11 @@ from surplus.placement.overflow import slowdown_overflow
 from surplus.placement.placement import Placement
 from surplus.placement.policy import register
 from surplus.placement.problem import Problem
+from surplus.placement.threshold_search import best_threshold_ns, threshold_costs_ns
+
+_ALWAYS_NS = (0, 100_000)
+_TRIES, _ROUNDS = 6, 2
+"""Thresholds that are tried: always, and by an instance's costs in each round, one and two more."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +65,23 @@ class CommSDParams:
 
 @dataclass(frozen=True)
 class CommSDBestParams:
-    """Options of ``comm_sd_best``: the thresholds to try, in ns, and those of ``comm_sd``."""
+    """Options of ``comm_sd_best``, beside those of ``comm_sd``.
 
-    alphas_ns: tuple[int, ...] = (0, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+    Parameters
+    ----------
+    alphas_ns : tuple of int, optional
+        The thresholds to try, in ns. By default those that the problem's own costs suggest
+        (threshold_search.py), and none and the paper's.
+    """
+
+    alphas_ns: tuple[int, ...] | None = None
     max_iterations: int = 10
     order: Order = "rank"
 
     def __post_init__(self) -> None:
-        if not self.alphas_ns:
+        if self.alphas_ns is not None and not self.alphas_ns:
             raise ValueError("alphas_ns must name at least one threshold")
-        for alpha_ns in self.alphas_ns:
+        for alpha_ns in self.alphas_ns or (0,):
             CommSDParams(alpha_ns, self.max_iterations, self.order)
 
 
@@ -95,7 +107,7 @@ class CommSDBest:
     """Comm+SD with the threshold that gives the shortest simulated makespan.
 
     The paper's 100 us exceeds whole tasks of a detector; which threshold suits depends on the
-    graph. Ties go to the threshold that is named first.
+    graph. Ties go to the threshold that is named first, or, where none are named, to the least.
     """
 
     def __init__(self, params: CommSDBestParams | None = None) -> None:
@@ -104,11 +116,18 @@ class CommSDBest:
     def place(self, problem: Problem) -> Placement:
         """Place once per threshold and simulate each."""
         rest = self._params.max_iterations, self._params.order
-        candidates = [
-            CommSD(CommSDParams(alpha_ns, *rest)).place(problem)
-            for alpha_ns in self._params.alphas_ns
-        ]
-        best = min(candidates, key=lambda placement: makespan_ns(problem, placement))
+        placed: dict[int, Placement] = {}
+
+        def cost_ns(alpha_ns: int) -> int:
+            placed[alpha_ns] = CommSD(CommSDParams(alpha_ns, *rest)).place(problem)
+            return makespan_ns(problem, placed[alpha_ns])
+
+        if self._params.alphas_ns is not None:
+            alpha_ns = min(self._params.alphas_ns, key=cost_ns)
+        else:
+            costs = threshold_costs_ns(problem)
+            alpha_ns = best_threshold_ns(costs, cost_ns, _ALWAYS_NS, _TRIES, _ROUNDS)
+        best = placed[alpha_ns]
         return Placement(best.device_of, best.priority, "comm_sd_best")
 
 
