@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from surplus.placement import (
+    auto,
     balance,
     baseline,
     best,
     comm_sd,
     cpop,
+    descent,
     getf,
     heft,
     hoft,
@@ -20,5 +22,7 @@ from surplus.placement import (
 
 _LISTS = (heft, cpop, peft, lookahead, hoft, getf)
 
-ORDER = tuple(m.__name__ for m in (baseline, qd, sd, comm_sd, *_LISTS, best, balance, robust))
+ORDER = tuple(
+    m.__name__ for m in (baseline, qd, sd, comm_sd, *_LISTS, best, descent, auto, balance, robust)
+)
 """The paper's order, which is that of every table, whichever was imported first."""

@@ -4,7 +4,7 @@
 
     import surplus
 
-    model = surplus.load("model.onnx", devices="cpu:2", policy="comm_sd")
+    model = surplus.load("model.onnx", devices="cpu:2", policy="auto")
     outputs = model.run({"image": array})
 """
 

@@ -83,7 +83,7 @@ def add_policy(parser: argparse.ArgumentParser, open_names: bool = False) -> Non
         text += "; or, with --slo, which model runs when: edf_drop and others of engine simulate"
     parser.add_argument(
         "--policy",
-        default="comm_sd",
+        default="auto",
         choices=None if open_names else policy_names(),
         metavar="NAME",
         help=text,

@@ -27,9 +27,9 @@ from surplus.placement import (
 
 _SUMMARY = "decide which device runs each operator, and predict what that costs"
 _EXAMPLE = """
-engine place model.onnx --profile P.json --policy comm_sd -o placement.json --gantt g.html
-engine place model.onnx --profile P.json --option alpha_ns=50000 --all
-engine place model.onnx --profile P.json --policy best --gpu-memory 4GiB --emit onnxruntime out
+engine place model.onnx --profile P.json -o placement.json --gantt g.html
+engine place model.onnx --profile P.json --policy comm_sd --option alpha_ns=50000 --all
+engine place model.onnx --profile P.json --gpu-memory 4GiB --emit onnxruntime out
 engine place model.onnx --profile P.json --objective p95 --noise 0.3
 """
 _PAPER = ("single", "qd_all", "qd", "sd", "comm_sd")

@@ -32,7 +32,7 @@ from surplus.engine.cli.serve_urgency import add_urgency, by_model, usual
 _SUMMARY = "answer queries over the Open Inference Protocol (gRPC, HTTP)"
 _EXAMPLE = """
 engine serve model.onnx --devices cpu:2
-engine serve repository/ --policy comm_sd --lazy
+engine serve repository/ --policy heft --lazy
 engine serve repository/ --model-control-mode poll --repository-poll-s 5
 engine serve repository/ --policy edf_drop --slo resnet50=100ms --slo bert=200ms
 """

@@ -86,5 +86,5 @@ def _told(path: Path, asked: AskedSession, options: Mapping[str, Any]) -> ToldMo
             " session"
         )
     own = {name: value for name, value in options.items() if name != "devices"}
-    params = params_of(options.get("devices", ""), "comm_sd", own)
+    params = params_of(options.get("devices", ""), "auto", own)
     return ToldModel(path, params, asked.level, asked.config, asked.custom_operators)

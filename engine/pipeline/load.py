@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def load(
     path: str | Path,
     devices: str = "",
-    policy: str = "comm_sd",
+    policy: str = "auto",
     *,
     placement: str | Path | None = None,
     profile: str | Path | None = None,

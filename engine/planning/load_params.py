@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _LONGEST_SLICE_MS = 1e9
 _LONGEST_LIMIT = 1e9
 
-_POLICY = "comm_sd"
+_POLICY = "auto"
 """The default, which needs no check."""
 
 

@@ -207,7 +207,7 @@ def test_run_beside_onnxruntime(engine: Command) -> None:
 def test_run_a_placement(engine: Command) -> None:
     files = ("--placement", engine.path("lenet-F.json"), "--profile", engine.path("lenet-P.json"))
     report = engine("run", engine.path("lenet.onnx"), *files, "--repeat", "2", "--json").json()
-    assert report["policy"] == "comm_sd"
+    assert report["policy"] == "auto"
 
 
 def test_run_a_placement_without_a_profile(engine: Command) -> None:

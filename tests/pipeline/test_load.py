@@ -97,7 +97,7 @@ def test_slices_answer_the_same_and_are_stored(
 
 @pytest.mark.parametrize(
     "changed",
-    [{"devices": "cpu:1"}, {"policy": "heft"}, {"alpha_ns": 5}, {"reuse": False}],
+    [{"devices": "cpu:1"}, {"policy": "heft"}, {"time_ms": 5}, {"reuse": False}],
 )
 def test_another_question_is_measured(
     shared: Subject, changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -177,9 +177,9 @@ def test_a_plan_that_cannot_be_stored(
     ("options", "message"),
     [
         ({"policy": "magic"}, "unknown policy 'magic'"),
-        ({"threads": 4}, "policy 'comm_sd' has no option 'threads'; it has: alpha_ns"),
-        ({"alpha_ns": "far"}, "wrong type: alpha_ns='far'"),
-        ({"alpha_ns": -1}, "alpha_ns"),
+        ({"threads": 4}, "policy 'auto' has no option 'threads'; it has: time_ms"),
+        ({"policy": "comm_sd", "alpha_ns": "far"}, "wrong type: alpha_ns='far'"),
+        ({"policy": "comm_sd", "alpha_ns": -1}, "alpha_ns"),
         ({"finalists": 0}, "finalists must be >= 1, got 0"),
         ({"selection_ns": -1}, "selection_ns must be >= 0, got -1"),
     ],

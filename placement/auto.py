@@ -1,0 +1,179 @@
+"""``auto``: the best of what fast policies propose, improved, by native simulation.
+
+It proposes what HEFT, PEFT and what lies between them find, what everything on one device comes to,
+and list schedules whose ranks and costs are shaken by seeded noise. Where a query falls into parts
+that run one after another, the shortest of each part are put together. Then devices of tasks and
+chains change as long as that helps (``descent``).
+
+How much of it runs is decided from the number of tasks and ``time_ms`` alone, so that equal budgets
+make equal plans, whoever else uses the machine: it is sized to take about half of the time on one
+core of 2020. Only where this thread has used several times as much is the rest left out, which is
+logged. Under memory limits that the plan exceeds, ``best`` is asked instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from logging import getLogger
+from time import thread_time_ns
+
+import numpy as np
+
+from surplus.placement.best import Best, BestParams
+from surplus.placement.evaluator import Numbers, compiled
+from surplus.placement.fit_memory import fits
+from surplus.placement.list_schedule import Choice, Reals
+from surplus.placement.memory import binding_capacities
+from surplus.placement.ordering import order_of, planned_order
+from surplus.placement.peft import mean_costs
+from surplus.placement.placement import Placement
+from surplus.placement.policy import register
+from surplus.placement.problem import Problem
+
+_NAME = "auto"
+_log = getLogger(__name__)
+
+_LEAST_MS, _TASK_MS = 4.0, 0.01
+"""The time by default: at least the first, and the second for each task."""
+
+_OVERDUE = 6
+"""So many times ``time_ms`` may be used before it counts as exceeded."""
+
+_PROPOSAL_NS, _TASK_NS = 50_000, 450
+"""What a proposal costs: by itself and for each task, a list schedule and an evaluation."""
+
+_EVALUATION_NS, _EVALUATED_NS = 5_000, 200
+"""What an evaluation costs: by itself and for each task."""
+
+_PROPOSING, _IMPROVING = 0.45, 0.2
+"""Shares of the time; the rest is for reading the problem and what is not foreseen."""
+
+_LEAST_PROPOSALS, _MOST_PROPOSALS, _MOST_EVALUATIONS = 4, 24, 2_000
+_DRIFT = 0.75
+"""Share of the evaluations for random changes, which find more than systematic ones in little time
+where a query has many parts."""
+
+_SHAKEN_FIRST = 6
+"""So many shaken list schedules come before what only helps small or odd problems."""
+
+_SEED = 22
+
+Proposal = tuple[Numbers, Numbers]
+"""Devices and priorities by task."""
+
+
+@dataclass(frozen=True)
+class AutoParams:
+    """Options of ``auto``.
+
+    Parameters
+    ----------
+    time_ms : float, optional
+        How long it may think. By default 0.01 ms for each task, at least 4 ms.
+    """
+
+    time_ms: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.time_ms is not None and not 0 < self.time_ms < float("inf"):
+            raise ValueError(f"time_ms must be above 0, got {self.time_ms}")
+
+
+@register(_NAME, AutoParams)
+class Auto:
+    """The default of the CLI and of ``surplus.load``."""
+
+    def __init__(self, params: AutoParams | None = None) -> None:
+        self._params = params or AutoParams()
+
+    def place(self, problem: Problem) -> Placement:
+        """Propose, choose and improve.
+
+        Raises
+        ------
+        InfeasibleError
+            If no placement was found that the memories hold.
+        """
+        budget_ns = self._budget_ns(len(problem.tasks))
+        devices, priority = _Search(problem, budget_ns).run()
+        found = Placement(tuple(devices.tolist()), tuple(priority.tolist()), _NAME)
+        if binding_capacities(problem) and not fits(problem, found):
+            fitting = BestParams(("comm_sd_best", "heft", "peft", "single"))
+            return replace(Best(fitting).place(problem), policy=_NAME)
+        return found
+
+    def _budget_ns(self, tasks: int) -> int:
+        default_ms = max(_LEAST_MS, _TASK_MS * tasks)
+        return round(1e6 * (self._params.time_ms or default_ms))
+
+
+class _Search:
+    """One problem's."""
+
+    def __init__(self, problem: Problem, budget_ns: int) -> None:
+        self._problem = problem
+        self._asked = compiled(problem)
+        self._end_ns = thread_time_ns() + _OVERDUE * budget_ns
+        tasks = len(problem.tasks)
+        proposals = round(_PROPOSING * budget_ns) // (_PROPOSAL_NS + _TASK_NS * tasks)
+        evaluations = round(_IMPROVING * budget_ns) // (_EVALUATION_NS + _EVALUATED_NS * tasks)
+        self._proposals = min(_MOST_PROPOSALS, max(_LEAST_PROPOSALS, proposals))
+        self._evaluations = min(_MOST_EVALUATIONS, evaluations)
+
+    def run(self) -> Proposal:
+        """Devices and priorities of the best plan that was found."""
+        proposals, evaluations = [], self._evaluations
+        for proposal in islice(self._proposed(), self._proposals):
+            proposals.append(proposal)
+            if thread_time_ns() > self._end_ns:
+                _log.info("%s: the time is over, proposals made: %d", _NAME, len(proposals))
+                evaluations = 0
+                break
+        drift = round(_DRIFT * evaluations)
+        devices, priority, _ = self._asked.search(proposals, evaluations - drift, drift, _SEED)
+        return devices, priority
+
+    def _proposed(self) -> Iterator[Proposal]:
+        """Without end, the most promising first."""
+        ranks, home_ns = self._asked.mean_upward_ranks(), self._asked.ways_home_ns()
+        costs_ns = self._asked.optimistic_costs_ns()
+        default = np.array([task.default_device for task in self._problem.tasks], np.int64)
+        _, ratios, readers_ns = self._asked.hoft_tables()
+        yield self._listed(ranks, home_ns)
+        yield self._listed(mean_costs(costs_ns), costs_ns)
+        yield default, np.arange(len(default))
+        yield self._listed(ratios, readers_ns, "fastest")
+        yield self._listed(ranks, costs_ns)
+        random = np.random.default_rng(_SEED)
+        for _ in range(_SHAKEN_FIRST):
+            yield self._shaken(random, ranks, random.choice([home_ns, costs_ns]))
+        yield self._ordered(default)
+        for device in range(len(self._problem.devices)):
+            yield self._ordered(np.where(home_ns[:, device] >= 0, device, default))
+        yield self._listed(ranks, home_ns, "readers")
+        while True:
+            yield self._shaken(random, ranks, random.choice([home_ns, costs_ns]))
+
+    def _listed(self, ranks: Reals, ahead_ns: Numbers, choice: Choice = "least") -> Proposal:
+        devices, starts_ns = self._asked.list_schedule(ranks, ahead_ns, choice)
+        return devices, order_of(starts_ns)
+
+    def _ordered(self, devices: Numbers) -> Proposal:
+        return devices, planned_order(self._problem, devices)
+
+    def _shaken(self, random: np.random.Generator, ranks: Reals, ahead_ns: Numbers) -> Proposal:
+        """With noise of the size of service times in ranks, and in what devices cost."""
+        services_ns, means_ns = self._services_ns
+        noise_ns = (random.random(services_ns.shape) * services_ns).astype(np.int64)
+        shift = random.standard_normal(len(ranks)) * means_ns
+        return self._listed(ranks + shift, ahead_ns + noise_ns)
+
+    @cached_property
+    def _services_ns(self) -> tuple[Numbers, Reals]:
+        """By task and device, and means; 0 where it cannot run, which leaves costs below 0."""
+        rows = [[ns or 0 for ns in task.service_ns] for task in self._problem.tasks]
+        table = np.array(rows, np.int64).reshape(len(rows), len(self._problem.devices))
+        return table, table.mean(axis=1)

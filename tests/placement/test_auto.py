@@ -1,0 +1,103 @@
+import logging
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surplus.placement import auto as module
+from surplus.placement import lower_bounds, make_policy
+from surplus.placement.evaluator import compiled, makespan_ns
+from surplus.placement.fit_memory import fits
+from surplus.placement.random_graphs import (
+    DetectorParams,
+    MachineParams,
+    detector,
+    inception,
+    small_random,
+)
+from tests.placement.exhaustive import able_devices
+from tests.placement.featured_problems import featured
+from tests.placement.limited_problems import with_limits, with_weights
+
+FAST = ("heft", "peft", "single")
+
+
+def length_ns(problem, name, **options):
+    return makespan_ns(problem, make_policy(name, **options).place(problem))
+
+
+@given(seed=st.integers(0, 2**32), count=st.integers(1, 40), devices=st.integers(1, 3))
+@settings(max_examples=100, deadline=None)
+def test_it_is_never_longer_than_the_policies_that_it_asks(seed, count, devices):
+    problem = featured(seed, count, devices)
+    assert length_ns(problem, "auto") <= min(length_ns(problem, name) for name in FAST)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        detector(3, DetectorParams(20, 3, 16, 6)),
+        detector(4, DetectorParams(60, 6, 80, 5), MachineParams(2, 2)),
+        inception(3, 20),
+        inception(4, 60, machine=MachineParams(2, 1, occupancy_ns=2_000)),
+    ],
+    ids=lambda problem: problem.name,
+)
+def test_realistic_graphs_are_no_longer_than_by_best(problem):
+    found = length_ns(problem, "auto")
+    assert lower_bounds(problem).makespan_ns <= found <= length_ns(problem, "best")
+
+
+def dispatched_ns(problem):
+    """The shortest over all devices and orders."""
+    asked = compiled(problem)
+    rows = [np.array(devices) for devices in product(*able_devices(problem))]
+    orders = [np.array(order) for order in permutations(range(len(problem.tasks)))]
+    return min(asked.makespan_ns(devices, order) for devices in rows for order in orders)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_small_problems_come_near_the_optimum(seed):
+    problem = small_random(seed, 5, 2)
+    assert length_ns(problem, "auto") <= 1.2 * dispatched_ns(problem)
+
+
+def test_equal_budgets_make_equal_plans_whatever_the_clock_says(monkeypatch):
+    problem = detector(1, DetectorParams(20, 3, 16, 6))
+    first = make_policy("auto").place(problem)
+    ticks = iter(range(0, 10**9, 10_000))
+    monkeypatch.setattr(module, "thread_time_ns", lambda: next(ticks))
+    assert make_policy("auto").place(problem) == first
+
+
+def test_the_rest_is_left_out_and_logged_where_the_time_is_exceeded(monkeypatch, caplog):
+    problem = inception(3, 20)
+    ticks = iter(range(0, 10**18, 10**12))
+    monkeypatch.setattr(module, "thread_time_ns", lambda: next(ticks))
+    with caplog.at_level(logging.INFO):
+        placement = make_policy("auto").place(problem)
+    assert makespan_ns(problem, placement) == length_ns(problem, "heft")
+    assert "the time is over, proposals made: 1" in caplog.text
+
+
+def test_more_time_finds_more():
+    problem = detector(4, DetectorParams(60, 6, 80, 5), MachineParams(2, 2))
+    short, long = (length_ns(problem, "auto", time_ms=ms) for ms in (0.1, 200))
+    assert long < short
+
+
+def test_memory_limits_are_kept():
+    problem = with_weights(detector(1, DetectorParams(20, 3, 16, 6)), 1)
+    use = sum(task.weight_bytes for task in problem.tasks) // 3
+    limited = with_limits(problem, gpu=use + 9_000_000)
+    placement = make_policy("auto").place(limited)
+    assert placement.policy == "auto"
+    assert fits(limited, placement)
+
+
+@pytest.mark.parametrize("time_ms", [0, -1.0, float("inf"), float("nan")])
+def test_a_wrong_time_is_refused(time_ms):
+    with pytest.raises(ValueError, match="time_ms must be above 0, got"):
+        make_policy("auto", time_ms=time_ms)
