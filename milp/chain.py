@@ -1,37 +1,46 @@
 """Solves a series of blocks: a shortest path over the devices of the cuts between them.
 
 An edge of the path is one block between two devices. It costs a lower bound at first and the
-solver's bound once it was solved. Only edges on the currently shortest path are solved, until
-all of that path's are: then it is the optimum, as far as its blocks were solved to optimality.
+solver's bound once it was asked about. Only edges on the currently shortest path are asked about,
+until all of that path's are solved: then it is the optimum. On the way the best known plans of all
+blocks, whoever made them, are joined to plans of the whole, so that time that is over leaves what
+every block that was solved has gained.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from math import inf
-from time import monotonic
 
-from surplus.milp.copies import LinkCopy
-from surplus.milp.incumbent import make_incumbent
+from surplus.milp.block_plan import BlockPlan, cut_up, join
+from surplus.milp.block_question import BlockQuestion
+from surplus.milp.bounds import bound_of_windows_ns
+from surplus.milp.chain_costs import ChainCosts, Cut, Edge
 from surplus.milp.params import SolveParams
-from surplus.milp.result import Result, Status
-from surplus.milp.search import Search, combinatorial_bound_ns
+from surplus.milp.search import Search
 from surplus.milp.series import SeriesBlock, block_problem
-from surplus.milp.windows import eligible_devices
-from surplus.placement import Problem, SpanKind
+from surplus.milp.solvers.pool import SolverPool
+from surplus.milp.starts import SMALL_TASKS
+from surplus.milp.windows import eligible_devices, time_windows
+from surplus.placement import Problem
 
-Edge = tuple[int, int | None, int | None]
-"""Number of the block, and the devices of its first and its last cut."""
+_BOUNDING_SHARE = 0.3
+"""Of the time that is left, what bounds of edges may take; the others count as 0."""
 
+_LOOK_S = 0.5
+"""How often it looks at what solvers under way have found."""
 
-@dataclass
-class _Cost:
-    """What is known of an edge."""
+_ALONE = 3.0
+"""A block whose gap is so many times that of any other has all threads."""
 
-    problem: Problem
-    bound_ns: int
-    result: Result | None = None
+_LONG_NS = 1 << 62
+
+_QUEUED = 2
+"""Small questions that are written down while the solvers' processes are at others."""
+
+_JOINS_SHARE = 0.05
+"""Of the time, what joining may take on the way; the last time it may anyhow."""
 
 
 class Chain:
@@ -44,103 +53,188 @@ class Chain:
     blocks : list of SeriesBlock
         In the order in which they run.
     params : SolveParams
-        The time limit is for all blocks together.
+        Time limit and threads are for all blocks together.
     """
 
     def __init__(self, problem: Problem, blocks: list[SeriesBlock], params: SolveParams) -> None:
         self._problem = problem
         self._blocks = blocks
         self._params = params
-        self._devices = eligible_devices(problem)
         self._tensor_of = {tensor.name: index for index, tensor in enumerate(problem.tensors)}
-        self._costs = {edge: self._unsolved(edge) for edge in self._edges()}
+        devices = eligible_devices(problem)
+        cuts = [block.last for block in blocks[:-1] if block.last is not None]
+        none: tuple[Cut, ...] = (None,)
+        self._chain = ChainCosts([none, *(devices[cut] for cut in cuts), none])
+        self._questions: dict[frozenset[Edge], BlockQuestion] = {}
+        self._running: dict[Future[None], BlockQuestion] = {}
+        self._joined_ns = inf
+        self._joining_s = 0.0
+        self._pool = SolverPool(params.threads)
+        self._is_over = False
 
     def improve(self, search: Search) -> None:
         """Raise the bound and offer plans until the gap is closed or time is up."""
-        while True:
-            path = self._shortest(lambda cost: cost.bound_ns)
-            search.raise_bound(sum(self._costs[edge].bound_ns for edge in path))
-            todo = [edge for edge in path if self._costs[edge].result is None]
-            if all(self._is_solved(edge) for edge in path):
-                search.message = "the blocks are solved, but no plan as short as they are is known"
-            left_s = search.ends_s - monotonic()
-            if search.proven() or not todo or left_s <= 0:
-                return
-            # Small blocks first: what they leave over is for the large ones.
-            edge = min(todo, key=lambda e: len(self._blocks[e[0]].tasks))
-            self._solve(edge, left_s / len(todo), search)
-            self._offer(search)
-
-    def _edges(self) -> Iterator[Edge]:
-        for number, block in enumerate(self._blocks):
-            for first in self._choices(block.first):
-                for last in self._choices(block.last):
-                    yield number, first, last
-
-    def _choices(self, cut: int | None) -> tuple[int | None, ...]:
-        return (None,) if cut is None else self._devices[cut]
-
-    def _unsolved(self, edge: Edge) -> _Cost:
-        number, first, last = edge
-        problem = block_problem(self._problem, self._blocks[number], first, last)
-        return _Cost(problem, combinatorial_bound_ns(problem))
-
-    def _solve(self, edge: Edge, time_limit_s: float, search: Search) -> None:
-        cost = self._costs[edge]
-        block = Search(
-            cost.problem, replace(self._params, time_limit_s=time_limit_s, warm_start=None)
-        )
+        self._bound_edges(search)
+        self._raise(search)
+        if search.standing.best is not None:
+            plans = cut_up(self._problem, self._blocks, search.standing.best)
+            for number, plan in enumerate(plans):
+                self._keep(self._edge_of(number, plan.device_of), plan)
+            self._joined_ns = search.standing.best.makespan_ns
+        executor = ThreadPoolExecutor(self._params.threads + _QUEUED)
         try:
-            block.run()
+            self._ask_all(search, executor)
         finally:
-            cost.result = block.result()
-            cost.bound_ns = max(cost.bound_ns, cost.result.bound_ns)
+            self._is_over = True
+            self._pool.close()
+            executor.shutdown()
+        for question in self._running.values():
+            self._learn(question)
+            self._say(question, search)
+        self._join(search)
+        self._raise(search)
+
+    def _ask_all(self, search: Search, executor: ThreadPoolExecutor) -> None:
+        while not search.proven() and not search.deadline.is_over:
+            self._start(search, executor)
+            if not self._running:
+                return
+            done, _ = wait(
+                self._running,
+                timeout=min(_LOOK_S, search.deadline.left_s),
+                return_when=FIRST_COMPLETED,
+            )
+            for question in list(self._running.values()):
+                self._learn(question)
+            for future in done:
+                question = self._running.pop(future)
+                future.result()
+                self._learn(question)
+                self._say(question, search)
+            self._raise(search)
+            if self._joining_s <= _JOINS_SHARE * search.standing.elapsed_s:
+                self._join(search)
+
+    def _start(self, search: Search, executor: ThreadPoolExecutor) -> None:
+        """Give free threads something to do."""
+        ranked = self._open(search)
+        while ranked:
+            urgency, question = ranked.pop(0)
+            free = self._params.threads - sum(q.threads for q in self._running.values())
+            if free + (_QUEUED if question.is_small else 0) <= 0:
+                return
+            second = ranked[0][0] if ranked else 0.0
+            deadline = search.deadline.within(question.slice_s()).unless(lambda: self._is_over)
+            alone = not self._running and not question.is_small and urgency > _ALONE * second
+            large = question.search.is_too_large(deadline)
+            question.threads = free if alone and not large else 1
+            costs = [self._chain.costs[edge] for edge in question.edges]
+            question.search.standing.raise_bound(min(cost.bound_ns for cost in costs))
+            known = min(costs, key=lambda cost: cost.makespan_ns).plan
+            future = executor.submit(question.run, deadline, known, self._tensor_of)
+            self._running[future] = question
+
+    def _open(self, search: Search) -> list[tuple[float, BlockQuestion]]:
+        """Questions on the shortest path, the most urgent first: small ones, then large gaps."""
+        _, path = self._chain.shortest(lambda cost: cost.bound_ns)
+        running = {edge for question in self._running.values() for edge in question.edges}
+        todo = [e for e in path if not self._chain.costs[e].is_solved and e not in running]
+        large = any(self._is_large(edge) for edge in todo)
+        worth = self._worth(search) if large else set()
+        found = []
+        for edge in todo:
+            question = self._question(edge, worth)
+            if not question.is_stuck:
+                found.append((self._urgency(edge, question), question))
+        return sorted(found, key=lambda row: -row[0])
+
+    def _urgency(self, edge: Edge, question: BlockQuestion) -> float:
+        """What there is to gain, less each time that a block was asked about."""
+        cost = self._chain.costs[edge]
+        if question.is_small and not question.tries:
+            return inf
+        return (min(cost.makespan_ns, _LONG_NS) - cost.bound_ns) / float(2**question.tries)
+
+    def _is_large(self, edge: Edge) -> bool:
+        return len(self._blocks[edge[0]].tasks) > SMALL_TASKS
+
+    def _question(self, edge: Edge, worth: set[Edge]) -> BlockQuestion:
+        """Who asks about an edge, of a large block about all of its that are worth it."""
+        number, first, last = edge
+        edges = frozenset({edge})
+        if self._is_large(edge):
+            firsts = {e[1] for e in worth if e[0] == number} | {first}
+            lasts = {e[2] for e in worth if e[0] == number} | {last}
+            several = frozenset((number, a, b) for a in firsts for b in lasts)
+            known = self._questions.get(several)
+            if known is None or not known.search.proven():
+                edges = several
+        if edges not in self._questions:
+            self._questions[edges] = self._new_question(number, edges)
+        return self._questions[edges]
+
+    def _new_question(self, number: int, edges: frozenset[Edge]) -> BlockQuestion:
+        block, ask = self._blocks[number], self._pool.run
+        question = BlockQuestion(self._problem, block, number, edges, self._params, ask)
+        elders = [q.tries for q in self._questions.values() if q.number == number]
+        question.tries = max(elders, default=0) if len(block.tasks) > SMALL_TASKS else 0
+        return question
+
+    def _worth(self, search: Search) -> set[Edge]:
+        best = search.standing.best
+        return self._chain.worth(best.makespan_ns if best else _LONG_NS)
+
+    def _learn(self, question: BlockQuestion) -> None:
+        """Take over what a search has found so far."""
+        for edge in question.edges:
+            cost = self._chain.costs[edge]
+            cost.bound_ns = max(cost.bound_ns, question.search.standing.bound_ns)
+        found = question.found(self._tensor_of)
+        if found is not None:
+            self._keep(*found)
+
+    def _keep(self, edge: Edge, plan: BlockPlan) -> None:
+        cost = self._chain.costs[edge]
+        if plan.makespan_ns < cost.makespan_ns:
+            cost.plan = plan
+
+    def _edge_of(self, number: int, device_of: Mapping[int, int]) -> Edge:
+        block = self._blocks[number]
+        first = None if block.first is None else device_of[block.first]
+        last = None if block.last is None else device_of[block.last]
+        return number, first, last
+
+    def _bound_edges(self, search: Search) -> None:
+        """What can be said of each edge without a solver, as far as there is time."""
+        deadline = search.deadline.part(_BOUNDING_SHARE)
+        for (number, first, last), cost in self._chain.costs.items():
+            if deadline.is_over:
+                return
+            firsts, lasts = ([d for d in (cut,) if d is not None] for cut in (first, last))
+            problem = block_problem(self._problem, self._blocks[number], firsts, lasts)
+            windows = time_windows(problem, eligible_devices(problem))
+            cost.bound_ns = bound_of_windows_ns(problem, windows)
+
+    def _raise(self, search: Search) -> None:
+        """No plan is shorter than the shortest path of bounds."""
+        far, path = self._chain.shortest(lambda cost: cost.bound_ns)
+        search.standing.raise_bound(int(far))
+        if all(self._chain.costs[edge].is_solved for edge in path):
+            search.message = "the blocks are solved, but no plan as short as they are is known"
+
+    def _say(self, question: BlockQuestion, search: Search) -> None:
         count = len(self._blocks)
         search.proof = f"{count} blocks in series, proven by {self._params.solver}"
-        if cost.result.status is not Status.OPTIMAL:
-            search.message = f"block {edge[0] + 1} of {count}: {block.message}"
+        if not question.search.proven():
+            search.message = f"block {question.number + 1} of {count}: {question.search.message}"
 
-    def _is_solved(self, edge: Edge) -> bool:
-        result = self._costs[edge].result
-        return result is not None and result.status is Status.OPTIMAL
-
-    def _shortest(self, length: Callable[[_Cost], float]) -> list[Edge]:
-        """The path from the first block to the last with the least sum of lengths."""
-        reached: dict[int | None, tuple[float, list[Edge]]] = {None: (0, [])}
-        for number in range(len(self._blocks)):
-            nearest: dict[int | None, tuple[float, list[Edge]]] = {}
-            for edge in (e for e in self._costs if e[0] == number):
-                far, path = reached[edge[1]]
-                far += length(self._costs[edge])
-                if edge[2] not in nearest or far < nearest[edge[2]][0]:
-                    nearest[edge[2]] = (far, [*path, edge])
-            reached = nearest
-        return reached[None][1]
-
-    def _offer(self, search: Search) -> None:
-        """Join the blocks' best plans, if there is a path of solved blocks."""
-        path = self._shortest(lambda cost: inf if cost.result is None else _makespan(cost.result))
-        results = [self._costs[edge].result for edge in path]
-        device_of = [0] * len(self._problem.tasks)
-        starts = [0.0] * len(self._problem.tasks)
-        copies: dict[LinkCopy, float] = {}
-        begin = 0
-        for edge, result in zip(path, results, strict=True):
-            if result is None or result.timeline is None or result.placement is None:
-                return
-            block = self._blocks[edge[0]]
-            for span in result.timeline:
-                if span.kind is SpanKind.COPY:
-                    link = self._problem.links_by_name[span.resource]
-                    copy = LinkCopy(self._tensor_of[span.name], link.source, link.target)
-                    copies[copy] = begin + span.start_ns
-                elif block.tasks[span.index] != block.first:
-                    device_of[block.tasks[span.index]] = result.placement.device_of[span.index]
-                    starts[block.tasks[span.index]] = begin + span.start_ns
-            begin += _makespan(result)
-        search.offer(make_incumbent(self._problem, device_of, starts, self._params.solver, copies))
-
-
-def _makespan(result: Result) -> int:
-    assert result.makespan_ns is not None, "blocks have no memory limits, so a plan exists"
-    return result.makespan_ns
+    def _join(self, search: Search) -> None:
+        """Join the blocks' best plans, if that is shorter than what was joined before."""
+        far, path = self._chain.shortest(lambda cost: cost.makespan_ns)
+        if far >= self._joined_ns:
+            return
+        began_s = search.standing.elapsed_s
+        self._joined_ns = far
+        plans = [plan for edge in path if (plan := self._chain.costs[edge].plan) is not None]
+        search.offer(join(self._problem, plans, self._params.solver))
+        self._joining_s += search.standing.elapsed_s - began_s

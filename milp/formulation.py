@@ -41,6 +41,27 @@ class Formulation(Protocol):
         ...
 
 
+CONSTRAINT_TASKS_MAX = 2_000
+"""Tasks of a constraint program: some 0.3 MB each with two devices, when the solver has grown."""
+
+_PAIR_S = 2e-5
+"""What an integer program takes to be written down for each pair of tasks."""
+
+_WRITING_SHARE = 0.5
+
+
+def size_fault(solver: str, problem: Problem, left_s: float) -> str | None:
+    """Why a problem is too large to be asked about in the time that is left; None if it is not."""
+    count = len(problem.tasks)
+    if solver == "cpsat":
+        if count <= CONSTRAINT_TASKS_MAX:
+            return None
+        return f"{count} tasks in one program: above {CONSTRAINT_TASKS_MAX} it is not tried"
+    if _PAIR_S * count**2 <= _WRITING_SHARE * left_s:
+        return None
+    return f"an integer program of {count} tasks cannot be written down in {left_s:.1f} s"
+
+
 def formulate(
     solver: str,
     problem: Problem,

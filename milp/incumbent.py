@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from surplus import placement
 from surplus.milp.copies import LinkCopy
 from surplus.milp.left_out import is_planned_exactly
 from surplus.milp.schedule import placement_of, schedule_in_order
-from surplus.placement import Placement, Problem, SpanKind, Timeline
+from surplus.placement import Placement, Problem, Timeline
 from surplus.placement.memory import binding_capacities
 from surplus.placement.staging_faults import staging_faults
 
@@ -66,30 +65,6 @@ def make_incumbent(
     return Incumbent(placed, timeline, dispatched.makespan_ns)
 
 
-def known_incumbents(problem: Problem, warm_start: Placement | None) -> Iterator[Incumbent]:
-    """Plans of the warm start, of every policy and of every single device, if they fit.
-
-    Raises
-    ------
-    ValueError
-        If the warm start does not fit the problem.
-    """
-    if warm_start is not None:
-        warm_start.check(problem)
-    for placed in _candidates(problem, warm_start):
-        timeline = placement.simulate(problem, placed)
-        starts = [0] * len(problem.tasks)
-        for span in timeline:
-            if span.kind is SpanKind.TASK:
-                starts[span.index] = span.start_ns
-        for found in (
-            Incumbent(placed, timeline, timeline.makespan_ns),
-            make_incumbent(problem, placed.device_of, starts, placed.policy),
-        ):
-            if fits_memory(problem, found.placement, found.timeline):
-                yield found
-
-
 def best_of(incumbents: Iterable[Incumbent]) -> Incumbent | None:
     """The shortest plan; among equals the one that dispatches best, then the first."""
     return min(incumbents, key=lambda i: (i.makespan_ns, i.dispatched_ns), default=None)
@@ -100,18 +75,3 @@ def fits_memory(problem: Problem, placed: Placement, timeline: Timeline) -> bool
     limits = binding_capacities(problem)
     uses = placement.memory_use(problem, placed, timeline) if limits else {}
     return all(use.peak_bytes <= limits.get(memory, use.peak_bytes) for memory, use in uses.items())
-
-
-def _candidates(problem: Problem, warm_start: Placement | None) -> Iterator[Placement]:
-    if warm_start is not None:
-        yield warm_start
-    for name in placement.policy_names():
-        with suppress(placement.InfeasibleError):
-            yield placement.make_policy(name).place(problem)
-    order = tuple(range(len(problem.tasks)))
-    for index, device in enumerate(problem.devices):
-        chosen = tuple(
-            index if task.service_ns[index] is not None else task.default_device
-            for task in problem.tasks
-        )
-        yield Placement(chosen, order, f"all on {device.name}")

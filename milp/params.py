@@ -19,13 +19,13 @@ class SolveParams:
         which proved detectors of 30 tasks where HiGHS left 0.3 % open after a minute
         (bench/models/optimum.py), else HiGHS.
     time_limit_s : float
-        Wall-clock limit of the whole search, > 0; known plans are looked at whatever they take.
+        Wall-clock limit of the whole search, > 0, preparation included.
     warm_start : Placement or None
         A plan to start from, beside those of all policies.
     gap : float
         Relative gap that is good enough, in [0, 1).
     threads : int
-        Threads of the solver, >= 1.
+        Threads of all solvers together, >= 1: blocks are solved side by side on them.
     """
 
     solver: str = "auto"
@@ -45,11 +45,33 @@ class SolveParams:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where the search stands."""
+    """Where the search stands.
+
+    Parameters
+    ----------
+    elapsed_s : float
+        Seconds since it began.
+    makespan_ns : int or None
+        Length of the best plan.
+    bound_ns : int
+        No plan is shorter.
+    """
 
     elapsed_s: float
     makespan_ns: int | None
     bound_ns: int
+
+    @property
+    def at(self) -> tuple[int | None, int]:
+        """Plan and bound, whenever that is."""
+        return self.makespan_ns, self.bound_ns
+
+    @property
+    def gap(self) -> float | None:
+        """``(makespan_ns - bound_ns) / makespan_ns``; None without a plan."""
+        if self.makespan_ns is None:
+            return None
+        return (self.makespan_ns - self.bound_ns) / self.makespan_ns if self.makespan_ns else 0.0
 
 
 Listener = Callable[[Progress], None]

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
+from surplus.milp.closure import ancestors
+from surplus.milp.window_loads import forced_loads_ns
 from surplus.milp.windows import (
+    LOAD_TASKS_MAX,
     Windows,
-    ancestors,
     eligible_devices,
     service_ns,
     time_windows,
 )
 from surplus.placement.problem import Problem
+
+ROUNDS_MAX = 8
+"""How often what was fixed is looked at for what it fixes next; once in very large problems."""
 
 
 @dataclass(frozen=True)
@@ -49,27 +55,33 @@ class Reduced:
 
     Parameters
     ----------
+    problem : Problem
+        What is to be placed.
     upper_ns : int
         Makespan that a schedule of interest does not exceed.
     windows : Windows
         Devices that are left for each task, heads and tails.
-    pairs : tuple of Pair
-        Disjunctions that are left.
     """
 
+    problem: Problem
     upper_ns: int
     windows: Windows
-    pairs: tuple[Pair, ...]
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Disjunctions that are left: quadratically many, so only integer programs ask."""
+        return tuple(_pairs(self.problem, self.windows, self.upper_ns))
 
 
 def reduce_problem(problem: Problem, upper_ns: int) -> Reduced:
-    """Fix devices until nothing changes, then collect the pairs that are left."""
-    windows = fix_devices(problem, upper_ns)
-    return Reduced(upper_ns, windows, tuple(_pairs(problem, windows, upper_ns)))
+    """Fix devices until nothing changes."""
+    return Reduced(problem, upper_ns, fix_devices(problem, upper_ns))
 
 
 def fix_devices(problem: Problem, upper_ns: int) -> Windows:
     """Take a device from a task if head + time + tail exceeds the upper bound there.
+
+    Or the load of a window in which the task runs there.
 
     Raises
     ------
@@ -77,9 +89,10 @@ def fix_devices(problem: Problem, upper_ns: int) -> Windows:
         If a task has no device left: no schedule is as short as ``upper_ns``.
     """
     windows = time_windows(problem, eligible_devices(problem))
-    while True:
+    for _ in range(ROUNDS_MAX if len(problem.tasks) <= LOAD_TASKS_MAX else 1):
+        forced = forced_ns(problem, windows)
         kept = tuple(
-            tuple(d for d in choices if windows.through_ns(problem, task, d) <= upper_ns)
+            tuple(d for d in choices if forced[task][d] <= upper_ns)
             for task, choices in enumerate(windows.devices)
         )
         for task, choices in zip(problem.tasks, kept, strict=True):
@@ -88,12 +101,26 @@ def fix_devices(problem: Problem, upper_ns: int) -> Windows:
         if kept == windows.devices:
             return windows
         windows = time_windows(problem, kept)
+    return windows
+
+
+def forced_ns(problem: Problem, windows: Windows) -> list[dict[int, int]]:
+    """By task and device, what no schedule is below that runs it there."""
+    loads = (
+        forced_loads_ns(problem, windows).tolist()
+        if len(problem.tasks) <= LOAD_TASKS_MAX
+        else [[0] * len(problem.devices)] * len(problem.tasks)
+    )
+    return [
+        {d: max(int(loads[task][d]), windows.through_ns(problem, task, d)) for d in choices}
+        for task, choices in enumerate(windows.devices)
+    ]
 
 
 def _pairs(problem: Problem, windows: Windows, upper_ns: int) -> Iterator[Pair]:
     before = ancestors(problem)
     for first, second in combinations(range(len(problem.tasks)), 2):
-        if first in before[second] or not _can_overlap(windows, first, second, upper_ns):
+        if before[second] >> first & 1 or not _can_overlap(windows, first, second, upper_ns):
             continue
         shared = tuple(sorted({*windows.devices[first]} & {*windows.devices[second]}))
         if shared:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from surplus.milp.params import Progress
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.stored_schedule import schedule_rows
@@ -58,6 +59,8 @@ class Result:
         What of the problem the solver's model does not know, although ``makespan_ns`` counts it.
         ``bound_ns`` holds with it. So a plan that meets the bound is optimal all the same, but
         some gaps cannot close.
+    history : tuple of Progress
+        Each better plan and bound, oldest first.
     """
 
     status: Status
@@ -71,6 +74,7 @@ class Result:
     solver: str
     message: str
     left_out: tuple[str, ...] = ()
+    history: tuple[Progress, ...] = ()
 
     def to_json(self, problem: Problem) -> str:
         """Serialise with the names of tasks and devices of ``problem``."""
@@ -87,6 +91,14 @@ class Result:
                 "solver": self.solver,
                 "message": self.message,
                 "left_out": list(self.left_out),
+                "progress": [
+                    {
+                        "elapsed_s": round(step.elapsed_s, 3),
+                        "makespan_ns": step.makespan_ns,
+                        "bound_ns": step.bound_ns,
+                    }
+                    for step in self.history
+                ],
                 **self._schedule(problem),
             },
             indent=1,

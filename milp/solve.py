@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from surplus.milp.chain import Chain
+from surplus.milp.fold import fold
+from surplus.milp.folded_chain import improve_folded
 from surplus.milp.params import Listener, SolveParams
 from surplus.milp.result import Result
 from surplus.milp.search import Search
@@ -21,7 +23,12 @@ def solve(
     """Minimise the makespan of one query.
 
     Ctrl-C ends the search early and returns what is known. The result is never worse than the
-    warm start or any policy's plan by simulation.
+    warm start or the plan of any policy that there was time to ask, by simulation.
+
+    Parameters
+    ----------
+    listener : callable
+        Told of each better plan and bound, as ``Result.history`` has them.
 
     Raises
     ------
@@ -35,12 +42,23 @@ def solve(
     params = params or SolveParams()
     params = replace(params, solver=choose_solver(params.solver))
     search = Search(problem, params, listener)
-    blocks = series_blocks(problem)
     try:
-        if len(blocks) > 1:
-            Chain(problem, blocks, params).improve(search)
-        else:
-            search.run()
+        search.prepare()
+        _improve(problem, params, search)
     except KeyboardInterrupt:
         search.message = "interrupted"
     return search.result()
+
+
+def _improve(problem: Problem, params: SolveParams, search: Search) -> None:
+    """In series where there are cuts, or were but for what hangs beside; else as a whole."""
+    if search.proven():
+        return
+    folded = fold(problem, search.standing.bound_ns)
+    if folded is not None:
+        improve_folded(problem, folded, params, search)
+    blocks = series_blocks(problem)
+    if len(blocks) > 1:
+        Chain(problem, blocks, params).improve(search)
+    else:
+        search.run()

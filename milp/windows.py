@@ -6,13 +6,14 @@ what any schedule has to do: one path, or the load of all ancestors (descendants
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from surplus.placement.load_bounds import load_bound_ns
+from surplus.milp.closure import ancestors, descendants, matrix
+from surplus.milp.priced_loads import priced_loads
 from surplus.placement.problem import Problem
 
-LOAD_TASKS_MAX = 200
+LOAD_TASKS_MAX = 4_000
 """Above this, ancestor loads (quadratic in the tasks) are left out; paths alone stay valid."""
 
 Devices = tuple[tuple[int, ...], ...]
@@ -70,13 +71,13 @@ def eligible_devices(problem: Problem) -> Devices:
 
 def time_windows(problem: Problem, devices: Devices) -> Windows:
     """Compute heads forwards and tails backwards over the task graph."""
-    heads = _heads(problem, devices)
-    tails = _tails(problem, devices)
+    before, after = _related_loads(problem, devices)
+    heads = _heads(problem, devices, before)
+    tails = _tails(problem, devices, after)
     return Windows(devices, tuple(heads), tuple(tails))
 
 
-def _heads(problem: Problem, devices: Devices) -> list[dict[int, int]]:
-    loads = _loads(problem, devices, ancestors(problem))
+def _heads(problem: Problem, devices: Devices, loads: Sequence[int]) -> list[dict[int, int]]:
     heads: list[dict[int, int]] = []
     for task, choices in enumerate(devices):
         heads.append(
@@ -105,8 +106,7 @@ def _arrival_ns(
     return latest
 
 
-def _tails(problem: Problem, devices: Devices) -> list[dict[int, int]]:
-    loads = _loads(problem, devices, descendants(problem))
+def _tails(problem: Problem, devices: Devices, loads: Sequence[int]) -> list[dict[int, int]]:
     tails: list[dict[int, int]] = [{} for _ in devices]
     for task in reversed(range(len(devices))):
         tails[task] = {
@@ -136,44 +136,14 @@ def _remainder_ns(
     return longest
 
 
-def _loads(problem: Problem, devices: Devices, related: Sequence[frozenset[int]]) -> list[int]:
-    """Load bound of the tasks that must all be done before (or after) each task."""
-    if len(devices) > LOAD_TASKS_MAX:
-        return [0] * len(devices)
-    return [load_ns(problem, devices, tasks) if tasks else 0 for tasks in related]
-
-
-def load_ns(problem: Problem, devices: Devices, tasks: frozenset[int]) -> int:
-    """Least time in which all lanes together can do ``tasks`` on their devices."""
-    chosen = tuple(
-        replace(
-            problem.tasks[task],
-            service_ns=tuple(
-                t if d in devices[task] else None
-                for d, t in enumerate(problem.tasks[task].service_ns)
-            ),
-            default_device=devices[task][0],
-        )
-        for task in sorted(tasks)
+def _related_loads(problem: Problem, devices: Devices) -> tuple[list[int], list[int]]:
+    """Load bounds of the tasks that must all be done before each task, and after it."""
+    count = len(devices)
+    if count > LOAD_TASKS_MAX:
+        return [0] * count, [0] * count
+    loads = priced_loads(problem, devices)
+    before, after = (
+        [int(time_ns) for time_ns in loads.of(matrix(related(problem), count))]
+        for related in (ancestors, descendants)
     )
-    return load_bound_ns(replace(problem, tasks=chosen, tensors=()))
-
-
-def ancestors(problem: Problem) -> list[frozenset[int]]:
-    """All tasks that must be done before each task."""
-    return _closure(range(len(problem.tasks)), problem.predecessors.__getitem__)
-
-
-def descendants(problem: Problem) -> list[frozenset[int]]:
-    """All tasks that wait for each task."""
-    return _closure(reversed(range(len(problem.tasks))), problem.successors.__getitem__)
-
-
-def _closure(
-    order: Iterable[int], neighbours: Callable[[int], tuple[int, ...]]
-) -> list[frozenset[int]]:
-    reached: dict[int, frozenset[int]] = {}
-    for task in order:
-        near = neighbours(task)
-        reached[task] = frozenset(near).union(*(reached[other] for other in near))
-    return [reached[task] for task in range(len(reached))]
+    return before, after

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from ortools.sat.python import cp_model
 
+from surplus.milp.closure import Bits, members
 from surplus.milp.cpsat import names
 from surplus.milp.cpsat.instance import CpSatInstance
 from surplus.milp.cpsat.links import LinkCopies
@@ -20,7 +21,7 @@ from surplus.milp.load_cuts import LoadCut, load_cuts
 from surplus.milp.reductions import reduce_problem
 from surplus.milp.windows import service_ns
 
-GATED_QUANTILES = 16
+GATED_QUANTILES = 12
 """Heads and tails for gated loads, see ``load_cuts``: more than an integer program can bear."""
 
 
@@ -50,6 +51,7 @@ class ConstraintModel:
         self._windows = self._reduced.windows
         self._tasks = range(len(self.problem.tasks))
         self._inside: dict[tuple[int, str], cp_model.IntVar | None] = {}
+        self._used: dict[int, dict[Bits, cp_model.IntVar]] = {}
         self.makespan = self.time(names.MAKESPAN)
         self._x = {
             (i, d): self.boolean(names.placed(i, d)) for i in self._tasks for d in self._devices(i)
@@ -162,18 +164,18 @@ class ConstraintModel:
 
     def _loads(self) -> None:
         """What lies between two instants takes at least its work over the lanes."""
-        for cut in load_cuts(self.problem, self._windows, GATED_QUANTILES):
+        cuts = load_cuts(self.problem, self._windows, GATED_QUANTILES)
+        # The small ones first: what gates them gates what contains them, too.
+        for cut in sorted(cuts, key=lambda cut: len(cut.tasks)):
             self._load(cut)
 
     def _load(self, cut: LoadCut) -> None:
         begin = 0 if cut.after is None else self.end[cut.after]
         end = self.makespan if cut.before is None else self.start[cut.before]
-        work = sum(
-            self._service(i, cut.device)
-            * self.problem.tasks[i].width(cut.device)
-            * self._x[i, cut.device]
-            for i in cut.tasks
-            if (i, cut.device) in self._x
+        tasks = [i for i in cut.tasks if (i, cut.device) in self._x]
+        work = cp_model.LinearExpr.weighted_sum(
+            [self._x[i, cut.device] for i in tasks],
+            [self._service(i, cut.device) * self.problem.tasks[i].width(cut.device) for i in tasks],
         )
         margin = self.scaled(cut.head_ns) + self.scaled(cut.tail_ns)
         lanes = self.problem.devices[cut.device].lanes
@@ -182,10 +184,17 @@ class ConstraintModel:
 
     def _any_of(self, cut: LoadCut) -> cp_model.IntVar:
         """1 if any of the tasks runs on the device."""
-        used = self.program.new_bool_var("")
-        for i in cut.tasks:
-            self.program.add_implication(self._x[i, cut.device], used)
-        return used
+        bits = sum(1 << i for i in cut.tasks)
+        known = self._used.setdefault(cut.device, {})
+        if bits not in known:
+            used = self.program.new_bool_var("")
+            within = max((b for b in known if b & ~bits == 0), key=int.bit_count, default=0)
+            if within:
+                self.program.add_implication(known[within], used)
+            for i in members(bits & ~within):
+                self.program.add_implication(self._x[i, cut.device], used)
+            known[bits] = used
+        return known[bits]
 
     def _service(self, task: int, device: int) -> int:
         return self.scaled(service_ns(self.problem, task, device))

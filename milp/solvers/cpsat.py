@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
@@ -15,9 +16,8 @@ from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 LEAST_TIME_S = 1e-3
 """What is left for the search at least, however long the program took to build."""
 
-SEARCHES = ("no_lp", "lb_tree_search", "default_lp", "quick_restart_no_lp")
-"""CP-SAT's searches, one a thread. The first learns from conflicts alone: it proves what is left
-between the best plan and the bound of the linear relaxation, which the second raises."""
+_REPORT_S = 0.5
+"""How often plans are passed on at most."""
 
 
 def run(job: SolverJob, report: Report) -> SolverReport:
@@ -33,8 +33,34 @@ def run(job: SolverJob, report: Report) -> SolverReport:
     left_s = job.time_limit_s - (monotonic() - began_s)
     solver.parameters.max_time_in_seconds = max(left_s, LEAST_TIME_S)
     solver.best_bound_callback = lambda bound: report(SolverReport(SolverStatus.UNSOLVED, bound))
-    status = solver.solve(model.program)
+    status = solver.solve(model.program, _Follower(model, report))
     return _result(solver, status, model)
+
+
+class _Follower(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
+    """Passes plans on as they are found, so that a killed solver leaves its best one behind."""
+
+    def __init__(self, model: ConstraintModel, report: Report) -> None:
+        super().__init__()
+        self._model = model
+        self._report = report
+        self._next_s = 0.0
+
+    def on_solution_callback(self) -> None:
+        """Called by the solver, which waits meanwhile: not for each of many small steps."""
+        if monotonic() >= self._next_s:
+            values = _values(self._model, self.value)
+            found = float(self.objective_value)
+            self._report(SolverReport(SolverStatus.FEASIBLE, None, found, values))
+            self._next_s = monotonic() + _REPORT_S
+
+
+def _values(model: ConstraintModel, value_of: Callable[[cp_model.IntVar], int]) -> dict[str, float]:
+    return {
+        name: float(value)
+        for name, variable in model.variables.items()
+        if (value := value_of(variable))
+    }
 
 
 def _set_options(solver: cp_model.CpSolver, job: SolverJob) -> None:
@@ -42,8 +68,6 @@ def _set_options(solver: cp_model.CpSolver, job: SolverJob) -> None:
     parameters.num_workers = job.threads
     parameters.relative_gap_limit = job.gap
     parameters.random_seed = 0
-    if job.threads > 1:
-        parameters.subsolvers.extend(SEARCHES)
     # Dear, but without them a device of several lanes with many short tasks is never proven.
     parameters.use_overload_checker_in_cumulative = True
     parameters.use_timetable_edge_finding_in_cumulative = True
@@ -62,10 +86,6 @@ def _result(
     bound = float(solver.best_objective_bound)
     if status == cp_model.UNKNOWN:
         return SolverReport(SolverStatus.UNSOLVED, max(bound, 0.0), message=text)
-    values = {
-        name: float(value)
-        for name, variable in model.variables.items()
-        if (value := solver.value(variable))
-    }
+    values = _values(model, solver.value)
     ended = SolverStatus.OPTIMAL if status == cp_model.OPTIMAL else SolverStatus.FEASIBLE
     return SolverReport(ended, bound, float(solver.objective_value), values, text)

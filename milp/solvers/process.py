@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,19 +23,32 @@ Progress = Callable[[SolverReport], None]
 
 
 @dataclass
-class _Reports:
-    """The last report and the best bound of a process."""
+class JobReports:
+    """The last report and the best bound of a job."""
 
     progress: Progress
     last: SolverReport | None = None
     bounds: list[float] = field(default_factory=list)
 
     def take(self, line: str) -> None:
+        """One line of a solver's process."""
         report = SolverReport.from_json(line)
         if report.bound is not None:
             self.bounds.append(report.bound)
         self.last = report
         self.progress(report)
+
+    def conclude(self, code: int, words: str) -> SolverReport:
+        """What a job came to whose process exited with ``code``, or has gone on to the next."""
+        bound = max(self.bounds, default=None)
+        if self.last is not None and code == 0:
+            return replace(self.last, bound=bound)
+        if self.last is not None and self.last.status is SolverStatus.FAILED:
+            return self.last
+        cause = words or f"exit status {code}"
+        return SolverReport(
+            SolverStatus.FAILED, bound, message=f"the solver's process failed: {cause}"
+        )
 
 
 def run_job(
@@ -53,7 +67,19 @@ def run_job(
     KeyboardInterrupt
         On Ctrl-C; the solver's process is gone by then.
     """
-    process = subprocess.Popen(
+    process = start(worker)
+    with process:
+        reports = JobReports(progress)
+        try:
+            words = _attend(process, job, reports, grace_s)
+        finally:
+            kill(process)
+    return reports.conclude(process.returncode, words)
+
+
+def start(worker: Sequence[str]) -> subprocess.Popen[str]:
+    """A solver's process, with pipes."""
+    return subprocess.Popen(
         worker,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -64,31 +90,19 @@ def run_job(
         # A group of its own: Ctrl-C reaches only us, and a kill reaches the solver's children.
         start_new_session=True,
     )
-    with process:
-        reports = _Reports(progress)
-        try:
-            words = _attend(process, job, reports, grace_s)
-        finally:
-            _kill(process)
-    return _conclude(reports, process.returncode, words)
 
 
 def _attend(
-    process: subprocess.Popen[str], job: SolverJob, reports: _Reports, grace_s: float
+    process: subprocess.Popen[str], job: SolverJob, reports: JobReports, grace_s: float
 ) -> str:
     """Feed the job, read reports until the end or the deadline; returns what it said last."""
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
     words: list[str] = []
-    errors = threading.Thread(target=_drain, args=(process.stderr, words), daemon=True)
+    errors = threading.Thread(target=drain, args=(process.stderr, words), daemon=True)
     errors.start()
-    # Whether time ran out is the watchdog's to say: a clock of ours may disagree by a moment.
-    expired = threading.Event()
-    watchdog = threading.Timer(job.time_limit_s + grace_s, _expire, (process, expired))
-    watchdog.daemon = True
-    watchdog.start()
-    try:
+    with watched(process, job, grace_s) as expired:
         try:
             process.stdin.write(job.to_json())
             process.stdin.close()
@@ -97,38 +111,45 @@ def _attend(
         for line in process.stdout:
             reports.take(line)
         process.wait()
+    errors.join()
+    return expired.words or (words[-1] if words else "")
+
+
+@dataclass
+class Expired:
+    """What happened to a process that did not stop."""
+
+    words: str = ""
+
+
+@contextmanager
+def watched(process: subprocess.Popen[str], job: SolverJob, grace_s: float) -> Iterator[Expired]:
+    """Kill a process that takes longer than a job may, and say so."""
+    # Whether time ran out is the watchdog's to say: a clock of ours may disagree by a moment.
+    expired = Expired()
+
+    def expire() -> None:
+        expired.words = f"killed {grace_s:g} s after its time limit of {job.time_limit_s:g} s"
+        kill(process)
+
+    watchdog = threading.Timer(job.time_limit_s + grace_s, expire)
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        yield expired
     finally:
         watchdog.cancel()
-    errors.join()
-    if expired.is_set():
-        return f"killed {grace_s:g} s after its time limit of {job.time_limit_s:g} s"
-    return words[-1] if words else ""
 
 
-def _drain(stream: object, words: list[str]) -> None:
+def drain(stream: object, words: list[str]) -> None:
     """Keep the last lines of stderr: the pipe must not fill, and they may say why."""
     for line in stream:  # type: ignore[attr-defined]
         if line.strip():
             words[:] = [*words[-9:], line.strip()]
 
 
-def _conclude(reports: _Reports, code: int, words: str) -> SolverReport:
-    bound = max(reports.bounds, default=None)
-    last = reports.last
-    if last is not None and code == 0:
-        return replace(last, bound=bound)
-    if last is not None and last.status is SolverStatus.FAILED:
-        return last
-    cause = words or f"exit status {code}"
-    return SolverReport(SolverStatus.FAILED, bound, message=f"the solver's process failed: {cause}")
-
-
-def _expire(process: subprocess.Popen[str], expired: threading.Event) -> None:
-    expired.set()
-    _kill(process)
-
-
-def _kill(process: subprocess.Popen[str]) -> None:
+def kill(process: subprocess.Popen[str]) -> None:
+    """End a process and its children, if it has not ended."""
     if process.poll() is None:
         try:
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,12 +1,12 @@
 import pytest
 
 from surplus.milp import SolveParams, Status, solve
+from surplus.milp.bounds import combinatorial_bound_ns
 from surplus.milp.cpsat import formulation
 from surplus.milp.cpsat.formulation import CpFormulation
 from surplus.milp.cpsat.instance import CpSatInstance
-from surplus.milp.incumbent import known_incumbents
 from surplus.milp.reductions import reduce_problem
-from surplus.milp.search import combinatorial_bound_ns
+from surplus.milp.starts import known_incumbents
 from surplus.placement import Device, Link, Problem, Task, Tensor, validate
 from surplus.placement.random_graphs import DetectorParams, detector, inception, small_random
 from tests.milp.exhaustive import best_makespan_ns

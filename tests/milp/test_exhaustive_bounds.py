@@ -3,9 +3,9 @@
 import pytest
 
 from surplus.milp import SolveParams, Status, solve
+from surplus.milp.bounds import combinatorial_bound_ns
 from surplus.milp.load_cuts import load_cuts
 from surplus.milp.reductions import fix_devices
-from surplus.milp.search import combinatorial_bound_ns
 from tests.placement.exhaustive_schedule import instance, optimum
 
 CHUNK = 200

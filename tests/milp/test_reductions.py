@@ -1,8 +1,9 @@
 import pytest
 
-from surplus.milp.incumbent import best_of, known_incumbents
+from surplus.milp.incumbent import best_of
 from surplus.milp.load_cuts import load_cuts
 from surplus.milp.reductions import fix_devices, reduce_problem
+from surplus.milp.starts import known_incumbents
 from surplus.milp.windows import eligible_devices, time_windows
 from surplus.placement import SpanKind
 from surplus.placement.random_graphs import (

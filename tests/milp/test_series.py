@@ -46,7 +46,7 @@ def test_memory_limits_bind_all_blocks():
 def test_a_block_runs_from_cut_to_cut():
     tensors = [edge(0, 1, 2, size=7), edge(1, 3), edge(2, 3), edge(3, 4, 5)]
     problem = two_devices([(1, 1)] * 6, tensors)
-    block = block_problem(problem, series_blocks(problem)[1], 0, 1)
+    block = block_problem(problem, series_blocks(problem)[1], [0], [1])
     assert [task.name for task in block.tasks] == ["t0", "t1", "t2", "t3"]
     assert block.tasks[0].service_ns == (0, None)
     assert block.tasks[3].service_ns == (None, 1)

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from surplus.milp import SolveParams, Status, solve
-from surplus.milp.search import combinatorial_bound_ns
+from surplus.milp.bounds import combinatorial_bound_ns
 from surplus.milp.solvers.job import SolverReport, SolverStatus
 from surplus.placement import (
     ContradictionError,

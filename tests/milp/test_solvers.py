@@ -2,11 +2,12 @@ import importlib.util
 
 import pytest
 
-from surplus.milp import SolveParams, SolverUnavailableError, solve, solvers
+from surplus.milp import SolveParams, SolverUnavailableError, Status, solve, solvers
 from surplus.milp.solvers import choose_solver, require_solver
 from surplus.milp.solvers.cbc import logged_bound
 from surplus.milp.solvers.licence import NO_LICENCE, SIZE_LIMIT, explain_gurobi_error
-from surplus.placement.random_graphs import DetectorParams, detector
+from surplus.placement import validate
+from surplus.placement.random_graphs import DetectorParams, detector, inception
 from tests.milp.problems import two_devices
 
 HAS_GUROBI = importlib.util.find_spec("gurobipy") is not None
@@ -57,9 +58,19 @@ def test_other_gurobi_errors_keep_their_text():
 @pytest.mark.skipif(not HAS_GUROBI, reason="gurobipy is not installed")
 def test_gurobi_tells_its_limit_and_leaves_the_plan():
     problem = detector(0, DetectorParams(10, 2, 20, 4))
-    result = solve(problem, SolveParams("gurobi", 5))
+    result = solve(problem, SolveParams("gurobi", 30))
     assert result.placement is not None
     assert "licence" in result.message
+    assert "2000 variables" in result.message
+
+
+@pytest.mark.skipif(not HAS_GUROBI, reason="gurobipy is not installed")
+def test_gurobi_agrees_with_highs():
+    problem = inception(1, 1, 3, 2)
+    gurobi, highs = (solve(problem, SolveParams(s, 20, threads=1)) for s in ("gurobi", "highs"))
+    assert gurobi.status is highs.status is Status.OPTIMAL
+    assert gurobi.makespan_ns == highs.makespan_ns
+    assert validate(problem, gurobi.placement, gurobi.timeline) == []
 
 
 @pytest.mark.parametrize(

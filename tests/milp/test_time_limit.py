@@ -6,29 +6,20 @@ from typing import Any
 
 import pytest
 
-from surplus.milp import search
+from surplus.milp import deadline, search
 from surplus.milp.params import SolveParams
 from surplus.milp.search import Search
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 from surplus.placement.random_graphs import small_random
+from tests.milp.clock import Clock
 
 LIMIT_S = 10.0
-
-
-class Clock:
-    """Passes when it is told to."""
-
-    def __init__(self) -> None:
-        self.now_s = 100.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(search, "monotonic", made)
+    monkeypatch.setattr(deadline, "monotonic", made)
     return made
 
 
