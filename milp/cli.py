@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from surplus.milp.errors import SolverUnavailableError
-from surplus.milp.params import Progress, SolveParams
+from surplus.milp.live import live
+from surplus.milp.params import SolveParams
+from surplus.milp.plot import check_plot, write_plot
 from surplus.milp.result import Status
 from surplus.milp.solve import solve
 from surplus.milp.solvers import solver_names
@@ -17,8 +19,6 @@ from surplus.milp.throughput.search import solve_throughput
 from surplus.placement import ContradictionError, Problem
 from surplus.placement.formats.options import add_problem_options, asked_file
 from surplus.placement.stored_schedule_check import stored_faults
-
-NS_PER_US = 1_000
 
 _INTERNAL_ERROR = 70
 """EX_SOFTWARE of sysexits.h."""
@@ -38,6 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problem = asked_file(options)
         if options.check is not None:
             return _check(problem, options.check)
+        if options.plot is not None:
+            if options.objective != "makespan":
+                raise ValueError("--plot belongs to --objective makespan")
+            check_plot(options.plot)
         params = SolveParams(
             solver=options.solver,
             time_limit_s=options.time,
@@ -47,10 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.front and options.objective != "throughput":
             raise ValueError("--front belongs to --objective throughput")
         if options.objective == "throughput":
-            found = solve_throughput(problem, params, _show_load, front=options.front)
-            _write(found.to_json(problem), found.table(problem), options)
-            return 0
-        result = solve(problem, params, _show)
+            return _throughput(problem, params, options)
+        with live(sys.stderr) as listener:
+            result = solve(problem, params, listener)
+        if options.plot is not None:
+            write_plot(options.plot, result, problem.name)
         _write(result.to_json(problem), result_table(problem, result), options)
     except (OSError, UnicodeDecodeError, ValueError, SolverUnavailableError) as error:
         print(f"milp: error: {error}", file=sys.stderr)
@@ -92,7 +97,20 @@ def _parser() -> argparse.ArgumentParser:
         help="solve nothing, but judge a result that was stored as JSON against the problem",
     )
     parser.add_argument("-o", "--output", type=Path, help="write the result as JSON to a file")
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="draw plan, bound and gap over time (.png, .svg, .pdf; needs matplotlib)",
+    )
     return parser
+
+
+def _throughput(problem: Problem, params: SolveParams, options: argparse.Namespace) -> int:
+    with live(sys.stderr, what="load") as listener:
+        found = solve_throughput(problem, params, listener, front=options.front)
+    _write(found.to_json(problem), found.table(problem), options)
+    return 0
 
 
 def _write(document: str, table: str, options: argparse.Namespace) -> None:
@@ -105,13 +123,3 @@ def _check(problem: Problem, path: Path) -> int:
     faults = stored_faults(problem, path.read_text(encoding="utf-8"))
     print("\n".join(faults) if faults else f"{path}: no faults")
     return 1 if faults else 0
-
-
-def _show(progress: Progress, what: str = "plan") -> None:
-    best = "-" if progress.makespan_ns is None else f"{progress.makespan_ns / NS_PER_US:.1f} us"
-    bound = f"{progress.bound_ns / NS_PER_US:.1f} us"
-    print(f"{progress.elapsed_s:7.1f} s  {what} {best}  bound {bound}", file=sys.stderr)
-
-
-def _show_load(progress: Progress) -> None:
-    _show(progress, "load")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cli.asked import asked_problem
 from surplus.engine.cli.emit_options import add_exports, check_emit, write_emitted
+from surplus.engine.cli.optimum_files import check_files, write_files
 from surplus.engine.cli.options import (
     add_gpu_memory,
     add_json,
@@ -15,8 +17,9 @@ from surplus.engine.cli.options import (
     add_model,
     add_profile,
 )
-from surplus.engine.cli.output import check_chart, check_outputs, duration, show_mapping
+from surplus.engine.cli.output import duration, show_mapping
 from surplus.engine.cli.parser import add_verb
+from surplus.engine.cli.terminal import raw_stream
 from surplus.engine.errors import ConfigError, PlacementError
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 _SUMMARY = "find the best placement and order, and prove how good it is"
 _EXAMPLE = """
-engine optimum model.onnx --profile P.json --time 60 -o placement.json
+engine optimum model.onnx --profile P.json --time 60 -o placement.json --plot gap.png
 engine optimum model.onnx --profile P.json --problem P.json; python -m surplus.milp P.json
 """
 
@@ -47,17 +50,14 @@ def add_parser(verbs: Any) -> None:
     )
     add("-o", "--output", type=Path, metavar="F.json", help="write the placement")
     add("--gantt", type=Path, metavar="G.html|G.png", help="draw the timeline that was found")
+    add("--plot", type=Path, metavar="G.png", help="draw plan, bound and gap over time")
     add_exports(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Solve and report status, makespan, bound and gap."""
-    from surplus.engine.planning.placement_file import save_placement
-    from surplus.engine.report.gantt import write_gantt
-
-    check_outputs(args.output, args.problem)
-    check_chart(args.gantt)
+    check_files(args)
     check_emit(args)
     graph, problem = asked_problem(args)
     if args.problem:
@@ -65,11 +65,8 @@ def run(args: argparse.Namespace) -> int:
     result = _solve(problem, args.solver, args.time)
     if result.placement is None or result.timeline is None:
         raise PlacementError(f"no plan found: {result.message}")
-    if args.output:
-        save_placement(args.output, graph, problem, result.placement)
+    write_files(args, graph, problem, result)
     write_emitted(args, graph, problem, result.placement, result.bound_ns)
-    if args.gantt:
-        write_gantt(args.gantt, result.timeline, title=f"{graph.name}: optimum ({result.status})")
     if args.json:
         print(result.to_json(problem))
     else:
@@ -79,9 +76,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _solve(problem: Problem, solver: str, time_limit_s: float) -> Result:
     from surplus.milp import SolveParams, SolverUnavailableError, solve
+    from surplus.milp.live import live
 
     try:
-        return solve(problem, SolveParams(solver=solver, time_limit_s=time_limit_s))
+        with live(raw_stream(sys.stderr), lines=False) as listener:
+            return solve(problem, SolveParams(solver, time_limit_s), listener)
     except SolverUnavailableError as error:
         raise ConfigError(str(error)) from error
 

@@ -138,7 +138,7 @@ def _scatter(engine: Command) -> None:
     [
         ("profile", "-o"), ("place", "-o"), ("place", "--problem"), ("place", "--gantt"),
         ("optimum", "-o"), ("optimum", "--problem"), ("optimum", "--gantt"), ("run", "--trace"),
-        ("run", "--gantt"),
+        ("run", "--gantt"), ("optimum", "--plot"),
     ],
 )  # fmt: skip
 def test_outputs_are_checked_before_any_work(

@@ -165,8 +165,11 @@ def test_optimum(engine: Command, tmp_path: Path) -> None:
     called = engine(
         "optimum", engine.path("fork_join.onnx"), "--profile", engine.path("fork_join-P.json"),
         "--time", "3", "-o", out, "--problem", problem, "--gantt", tmp_path / "g.html", "--json",
+        "--plot", tmp_path / "gap.svg",
     )  # fmt: skip
     result = called.json()
+    assert "<svg" in (tmp_path / "gap.svg").read_text()
+    assert result["progress"][-1]["bound_ns"] == result["bound_ns"]
     assert result["bound_ns"] <= result["makespan_ns"]
     assert json.loads(out.read_text())["model"]
     alone = subprocess.run(

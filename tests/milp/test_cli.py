@@ -92,3 +92,23 @@ def test_a_stored_result_is_judged_from_the_files_alone(problem_file, tmp_path, 
     stored.write_text("{}")
     assert main([str(problem_file), "--check", str(stored)]) == 2
     assert "result: field 'format' must be" in capsys.readouterr().err
+
+
+def test_progress_is_stored_and_drawn(problem_file, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    stored, plot = tmp_path / "out.json", tmp_path / "gap.svg"
+    assert main([str(problem_file), "-o", str(stored), "--plot", str(plot)]) == 0
+    capsys.readouterr()
+    document = json.loads(stored.read_text())
+    last = document["progress"][-1]
+    assert (last["makespan_ns"], last["bound_ns"]) == (
+        document["makespan_ns"],
+        document["bound_ns"],
+    )
+    assert "<svg" in plot.read_text()
+    assert main([str(problem_file), "--check", str(stored)]) == 0
+
+
+def test_a_plot_that_cannot_be_drawn_is_one_clear_line(problem_file, capsys):
+    assert main([str(problem_file), "--plot", "gap.txt"]) == 2
+    assert "a plot is one of" in capsys.readouterr().err
