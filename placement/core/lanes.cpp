@@ -21,6 +21,10 @@ Lanes::Lanes(Query& query, Index device)
 
 void Lanes::reset() noexcept {
   free_ = query_->problem.device(device_).lanes;
+  queue_.clear();
+  running_.clear();
+  work_ns_ = 0;
+  last_end_ns_ = 0;
   queue_.order_by_moment(query_->is_fifo);
 }
 
@@ -42,10 +46,38 @@ void Lanes::dispatch(Ns now_ns) {
   }
 }
 
+void Lanes::save(DeviceMoment& moment) {
+  moment.free_lanes = free_;
+  moment.work_ns = work_ns_;
+  moment.waiting.clear();
+  if (!queue_.empty())
+    for (const Key key : queue_.firsts(Query::at(query_->problem.task_count())))
+      moment.waiting.push_back(query_->task(key));
+  moment.running = running_;
+  std::ranges::sort(moment.running);
+}
+
+void Lanes::restore(const DeviceMoment& moment) {
+  reset();
+  free_ = moment.free_lanes;
+  work_ns_ = moment.work_ns;
+  for (const Index task : moment.waiting) queue_.push(query_->key(task));
+  running_ = moment.running;
+}
+
+double Lanes::least_end_ns(Ns now_ns) const noexcept {
+  const std::int64_t lanes = query_->problem.device(device_).lanes;
+  const Ns from_ns = lanes == 1 ? std::max(now_ns, last_end_ns_) : now_ns;
+  return static_cast<double>(from_ns) + work_ns_ / static_cast<double>(lanes);
+}
+
 void Lanes::start(Index task, std::int64_t width, Ns now_ns) {
+  const Ns service_ns = query_->problem.service_ns(task, device_);
   free_ -= width;
   if (has_wide_) running_.push_back(task);
-  query_->start(task, now_ns, query_->problem.service_ns(task, device_));
+  query_->start(task, now_ns, service_ns);
+  work_ns_ -= static_cast<double>(width) * static_cast<double>(service_ns);
+  last_end_ns_ = query_->end_ns[Query::at(task)];
 }
 
 bool Lanes::start_behind(std::int64_t width, Ns now_ns) {

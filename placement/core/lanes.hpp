@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "moment.hpp"
 #include "query.hpp"
 
 namespace placement {
@@ -23,6 +24,15 @@ class Lanes {
   /// Starts all that can start now.
   void dispatch(Ns now_ns);
 
+  /// Between two moments.
+  void save(DeviceMoment& moment);
+  void restore(const DeviceMoment& moment);
+
+  /// Says that tasks which have not started will take so much time of lanes more.
+  void add_work(double lanes_ns) noexcept { work_ns_ += lanes_ns; }
+  /// No query ends sooner, if all such work was added.
+  [[nodiscard]] double least_end_ns(Ns now_ns) const noexcept;
+
  private:
   void start(Index task, std::int64_t width, Ns now_ns);
   /// Starts what ends before a wide task at the head has its lanes; whether there is any.
@@ -36,6 +46,8 @@ class Lanes {
   std::int64_t free_;
   ReadyQueue queue_;
   std::vector<Index> running_;  // kept only where there are wide tasks
+  double work_ns_ = 0;  // of tasks that have not started; doubles, since no sum is too large
+  Ns last_end_ns_ = 0;  // of the task that started last
 };
 
 }  // namespace placement

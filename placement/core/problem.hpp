@@ -61,6 +61,7 @@ class Problem {
           const std::vector<TensorRow>& tensors);
 
   [[nodiscard]] Index task_count() const noexcept { return static_cast<Index>(names_.size()); }
+  [[nodiscard]] Index tensor_count() const noexcept { return static_cast<Index>(tensors_.size()); }
   [[nodiscard]] Index device_count() const noexcept { return static_cast<Index>(devices_.size()); }
   [[nodiscard]] Index memory_count() const noexcept { return memory_count_; }
   [[nodiscard]] Index link_count() const noexcept { return static_cast<Index>(links_.size()); }

@@ -33,6 +33,11 @@ void Query::begin(const Placed& placed) {
   is_fifo = placed.is_fifo;
   take_devices(placed.device_of);
   rank(placed.priority);
+  rewind();
+}
+
+void Query::rewind() {
+  events.clear();
   for (Index task = 0; task < problem.task_count(); ++task)
     missing[at(task)] = static_cast<Index>(problem.inputs_of(task).size());
   std::ranges::fill(ready_ns, 0);

@@ -37,6 +37,8 @@ class Query {
 
   /// Throws std::invalid_argument, naming the task, if the placement cannot be run.
   void begin(const Placed& placed);
+  /// As before anything happened, of the placement that its arrays hold.
+  void rewind();
 
   [[nodiscard]] Key key(Index task) const noexcept {
     return {is_fifo ? ready_ns[at(task)] : 0, rank_of[at(task)]};

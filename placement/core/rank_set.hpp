@@ -1,6 +1,7 @@
 // A set of ranks whose least is found in a few steps, however many there are.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +26,8 @@ class RankSet {
   }
 
   [[nodiscard]] bool empty() const noexcept { return words_.back() == 0; }
+
+  void clear() noexcept { std::ranges::fill(words_, 0); }
 
   void insert(Index rank) noexcept {
     auto place = static_cast<std::size_t>(rank);

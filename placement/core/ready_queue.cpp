@@ -5,6 +5,11 @@
 
 namespace placement {
 
+void ReadyQueue::clear() noexcept {
+  if (!empty()) ranks_.clear();
+  keys_.clear();
+}
+
 void ReadyQueue::push(Key key) {
   if (!by_moment_) {
     ranks_.insert(key.rank);

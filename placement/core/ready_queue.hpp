@@ -18,7 +18,7 @@ struct Key {
   friend auto operator<=>(const Key&, const Key&) = default;
 };
 
-/// By rank: a set of them. By moment: a heap. Not thread-safe; empty once a query has ended.
+/// By rank: a set of them. By moment: a heap. Not thread-safe.
 class ReadyQueue {
  public:
   explicit ReadyQueue(Index task_count) : ranks_(task_count) {}
@@ -30,6 +30,7 @@ class ReadyQueue {
   [[nodiscard]] Key first() const noexcept {
     return by_moment_ ? keys_.front() : Key{0, ranks_.first()};
   }
+  void clear() noexcept;
   void push(Key key);
   void pop();
   void erase(Key key);

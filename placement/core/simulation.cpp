@@ -1,6 +1,9 @@
 #include "simulation.hpp"
 
 #include <algorithm>
+#include <functional>
+
+#include "random.hpp"
 
 namespace placement {
 
@@ -24,36 +27,139 @@ Simulation::Simulation(const Problem& problem)
 }
 
 void Simulation::run(const Placed& placed) {
-  begin(placed);
+  query_.begin(placed);
+  reset();
+  while (step()) continue;
+}
+
+void Simulation::rewind() {
+  query_.rewind();
+  reset();
+}
+
+/// Of a query that was rewound.
+void Simulation::reset() {
+  for (Lanes& lanes : lanes_) lanes.reset();
+  for (const auto& streams : streams_)
+    if (streams) streams->reset();
+  find_threads();
+  std::ranges::fill(urgency_, nobody);
+  copies_.clear();
+  now_ns_ = makespan_ns_ = 0;
+  ended_ = 0;
+  ended_hash_ = 0;
+  is_asked_ = false;
   for (Index task = 0; task < problem_.task_count(); ++task)
     if (query_.missing[at(task)] == 0) enqueue(task, 0);
   for (const Index tensor : problem_.given()) publish(tensor, problem_.device(0).memory, 0);
   launch_copies(0);
   dispatch(0);
-  while (!query_.events.empty()) {
-    const Ns now_ns = query_.events.front().at_ns;
-    const auto is_now = [&] {
-      return !query_.events.empty() && query_.events.front().at_ns == now_ns;
-    };
-    while (is_now()) {
-      while (is_now()) book(query_.pop(), now_ns);
-      launch_copies(now_ns);
+}
+
+bool Simulation::step() {
+  if (query_.events.empty()) return false;
+  now_ns_ = query_.events.front().at_ns;
+  const auto is_now = [&] {
+    return !query_.events.empty() && query_.events.front().at_ns == now_ns_;
+  };
+  while (is_now()) {
+    while (is_now()) book(query_.pop(), now_ns_);
+    launch_copies(now_ns_);
+  }
+  dispatch(now_ns_);
+  return true;
+}
+
+void Simulation::save(Saved& saved) {
+  saved.at_ns = now_ns_;
+  saved.ended = ended_;
+  saved.ended_hash = ended_hash_;
+  saved.missing = query_.missing;
+  save(saved.moment);
+}
+
+void Simulation::save(Moment& moment) {
+  moment.coming.clear();
+  std::ranges::sort(query_.events, std::less{});  // which is a heap, too
+  for (const Event& event : query_.events) {
+    Coming coming{event.at_ns - now_ns_, event.what, event.index, nobody};
+    if (event.what == Happening::copy_arrives) {
+      const Copy& copy = copies_[at(event.index)];
+      coming.index = copy.tensor;
+      coming.link = copy.link;
     }
-    dispatch(now_ns);
+    moment.coming.push_back(coming);
+  }
+  moment.devices.resize(lanes_.size());
+  for (std::size_t device = 0; device < lanes_.size(); ++device) {
+    if (streams_[device])
+      streams_[device]->save(moment.devices[device], now_ns_);
+    else
+      lanes_[device].save(moment.devices[device]);
+  }
+  moment.links.resize(wires_.size());
+  for (std::size_t link = 0; link < wires_.size(); ++link)
+    wires_[link].save(moment.links[link], now_ns_);
+}
+
+bool Simulation::is_at(const Saved& saved, Moment& scratch) {
+  if (saved.ended != ended_ || saved.ended_hash != ended_hash_) return false;
+  if (saved.moment.coming.size() != query_.events.size()) return false;
+  save(scratch);
+  return scratch == saved.moment && query_.missing == saved.missing;
+}
+
+void Simulation::restore(const Saved& saved) {
+  now_ns_ = makespan_ns_ = saved.at_ns;
+  ended_ = saved.ended;
+  ended_hash_ = saved.ended_hash;
+  is_asked_ = false;
+  std::ranges::fill(urgency_, nobody);
+  query_.missing = saved.missing;
+  restore_coming(saved.moment.coming);
+  std::ranges::fill(query_.launched_ns, -1);
+  std::ranges::fill(query_.is_running, 0);
+  for (std::size_t device = 0; device < lanes_.size(); ++device) {
+    if (streams_[device])
+      streams_[device]->restore(saved.moment.devices[device], now_ns_);
+    else
+      lanes_[device].restore(saved.moment.devices[device]);
+  }
+  for (std::size_t link = 0; link < wires_.size(); ++link)
+    wires_[link].restore(saved.moment.links[link], now_ns_);
+}
+
+/// Copies get new numbers, in their old order.
+void Simulation::restore_coming(const std::vector<Coming>& all) {
+  copies_.clear();
+  query_.events.clear();
+  for (const Coming& coming : all) {
+    Event event{now_ns_ + coming.in_ns, coming.what, coming.index};
+    if (event.what == Happening::task_ends) query_.end_ns[at(event.index)] = event.at_ns;
+    if (event.what == Happening::copy_arrives) {
+      event.index = static_cast<Index>(copies_.size());
+      copies_.push_back({coming.index, coming.link, now_ns_, now_ns_, event.at_ns});
+    }
+    query_.events.push_back(event);
   }
 }
 
-void Simulation::begin(const Placed& placed) {
-  query_.begin(placed);
+void Simulation::add_work(Index device, double lanes_ns) noexcept {
+  if (!streams_[at(device)]) lanes_[at(device)].add_work(lanes_ns);
+}
+
+double Simulation::least_end_ns() const noexcept {
+  double least_ns = 0;
+  for (std::size_t device = 0; device < lanes_.size(); ++device)
+    if (!streams_[device]) least_ns = std::max(least_ns, lanes_[device].least_end_ns(now_ns_));
+  return least_ns;
+}
+
+void Simulation::find_threads() {
   std::ranges::fill(is_used_, 0);
   for (const Index device : query_.device_of) is_used_[at(device)] = 1;
-  for (Lanes& lanes : lanes_) lanes.reset();
-  for (const auto& streams : streams_)
-    if (streams) streams->reset();
   for (Index link = 0; link < problem_.link_count(); ++link)
     wires_[at(link)].reset(thread_of(problem_.link(link)));
-  copies_.clear();
-  makespan_ns_ = 0;
 }
 
 /// The device whose thread submits a link's copies: the target's, unless that is the host's.
@@ -75,6 +181,8 @@ void Simulation::book(const Event& event, Ns now_ns) {
 }
 
 void Simulation::end(Index task, Ns now_ns) {
+  ++ended_;
+  ended_hash_ += mixed(static_cast<std::uint64_t>(task));
   const Index device = query_.device(task);
   if (streams_[at(device)])
     streams_[at(device)]->end(task);

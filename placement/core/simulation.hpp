@@ -1,11 +1,13 @@
 // Plays one query of a placement, by the rules at the head of placement/simulator.py.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "lanes.hpp"
+#include "moment.hpp"
 #include "query.hpp"
 #include "streams.hpp"
 #include "wire.hpp"
@@ -30,6 +32,36 @@ class Simulation {
   /// out of range.
   void run(const Placed& placed);
 
+  /// As far as nothing has ended, of the placement that `query()` holds.
+  void rewind();
+  /// Plays the next moment; whether there was any.
+  bool step();
+  [[nodiscard]] Ns now_ns() const noexcept { return now_ns_; }
+  /// Tasks that have ended.
+  [[nodiscard]] Index ended() const noexcept { return ended_; }
+  /// Whether all that happens at this moment has happened.
+  [[nodiscard]] bool is_between() const noexcept {
+    return query_.events.empty() || query_.events.front().at_ns > now_ns_;
+  }
+
+  /// Remembers the state, which must be between two moments.
+  void save(Saved& saved);
+  /// Whether all goes on as from there; `scratch` saves allocations.
+  [[nodiscard]] bool is_at(const Saved& saved, Moment& scratch);
+  /// Goes back to it, under the placement that `query()` holds now: what that changes must not have
+  /// mattered before. Whatever it was doing is forgotten, even what was left by an exception.
+  /// `copies()` has from then on only those that were on their way.
+  void restore(const Saved& saved);
+  /// Needed before that where devices have become used or unused since the last rewind.
+  void find_threads();
+
+  /// As Lanes::add_work, and the largest of the devices' bounds; 0 if there is none.
+  void add_work(Index device, double lanes_ns) noexcept;
+  [[nodiscard]] double least_end_ns() const noexcept;
+
+  /// Placements may be changed in it where nothing is played.
+  [[nodiscard]] Query& query() noexcept { return query_; }
+
   /// Of the last query: its end, what became of its tasks, and its copies in the order of their
   /// starts.
   [[nodiscard]] Ns makespan_ns() const noexcept { return makespan_ns_; }
@@ -37,7 +69,9 @@ class Simulation {
   [[nodiscard]] const std::vector<Copy>& copies() const noexcept { return copies_; }
 
  private:
-  void begin(const Placed& placed);
+  void reset();
+  void save(Moment& moment);
+  void restore_coming(const std::vector<Coming>& all);
   [[nodiscard]] Streams* thread_of(const Link& link) noexcept;
   void book(const Event& event, Ns now_ns);
   void end(Index task, Ns now_ns);
@@ -59,7 +93,10 @@ class Simulation {
   std::vector<Index> urgency_;  // by memory: first rank that wants a tensor there; or nobody
   std::vector<Copy> copies_;
   bool is_asked_ = false;
+  Ns now_ns_ = 0;
   Ns makespan_ns_ = 0;
+  Index ended_ = 0;
+  std::uint64_t ended_hash_ = 0;
 };
 
 }  // namespace placement

@@ -15,8 +15,37 @@ Streams::Streams(Query& query, Index device)
 void Streams::reset() noexcept {
   std::ranges::fill(running_, nobody);
   std::ranges::fill(next_, nobody);
+  queue_.clear();
+  wakes_.clear();
   free_ns_ = 0;
   queue_.order_by_moment(query_->is_fifo);
+}
+
+void Streams::save(DeviceMoment& moment, Ns now_ns) {
+  const auto from_now = [&](Ns ns) { return std::max<Ns>(ns - now_ns, 0); };
+  moment.thread_in_ns = from_now(free_ns_);
+  moment.waiting.clear();
+  for (const Key key : queue_.firsts(query_->missing.size()))
+    moment.waiting.push_back(query_->task(key));
+  moment.running = running_;
+  moment.next = next_;
+  moment.launched_in.clear();
+  for (const Index task : next_)
+    moment.launched_in.push_back(task == nobody ? 0
+                                                : from_now(query_->launched_ns[Query::at(task)]));
+}
+
+void Streams::restore(const DeviceMoment& moment, Ns now_ns) {
+  reset();
+  free_ns_ = now_ns + moment.thread_in_ns;
+  running_ = moment.running;
+  next_ = moment.next;
+  for (const Index task : moment.waiting) queue_.push(query_->key(task));
+  for (std::size_t lane = 0; lane < running_.size(); ++lane) {
+    if (running_[lane] != nobody) query_->is_running[Query::at(running_[lane])] = 1;
+    if (next_[lane] == nobody) continue;
+    query_->launched_ns[Query::at(next_[lane])] = now_ns + moment.launched_in[lane];
+  }
 }
 
 void Streams::enqueue(Index task) {

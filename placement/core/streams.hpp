@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "moment.hpp"
 #include "query.hpp"
 
 namespace placement {
@@ -23,6 +24,10 @@ class Streams {
   void end(Index task) noexcept;
   /// Submits and starts all that can be now.
   void dispatch(Ns now_ns);
+
+  /// Between two moments.
+  void save(DeviceMoment& moment, Ns now_ns);
+  void restore(const DeviceMoment& moment, Ns now_ns);
 
   /// When the submitting thread is free.
   [[nodiscard]] Ns free_ns(Ns now_ns) const noexcept;

@@ -9,8 +9,27 @@ void Wire::reset(Streams* thread) noexcept {
   thread_ = link_->is_pageable ? thread : nullptr;
   free_at_ns_ = 0;
   staged_bytes_ = 0;
+  asked_.clear();
   waiting_.clear();
   taken_ = 0;
+}
+
+void Wire::save(LinkMoment& moment, Ns now_ns) const {
+  moment.free_in_ns = std::max<Ns>(free_at_ns_ - now_ns, 0);
+  moment.staged_bytes = staged_bytes_;
+  moment.waiting.clear();
+  for (std::size_t place = taken_; place < waiting_.size(); ++place)
+    moment.waiting.push_back(waiting_[place].tensor);
+}
+
+void Wire::restore(const LinkMoment& moment, Ns now_ns) {
+  free_at_ns_ = now_ns + moment.free_in_ns;
+  staged_bytes_ = moment.staged_bytes;
+  asked_.clear();
+  waiting_.clear();
+  taken_ = 0;
+  // Who waits has its turn already: urgency decides no more.
+  for (const Index tensor : moment.waiting) waiting_.push_back({0, tensor, now_ns});
 }
 
 std::optional<Asked> Wire::take_next() {

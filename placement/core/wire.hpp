@@ -37,6 +37,9 @@ class Wire {
 
   /// Before a query. `thread`: the device whose submitting thread pageable copies hold, if any.
   void reset(Streams* thread) noexcept;
+  /// Between two moments.
+  void save(LinkMoment& moment, Ns now_ns) const;
+  void restore(const LinkMoment& moment, Ns now_ns);
   void ask(const Asked& asked) { asked_.push_back(asked); }
   /// The next copy that may start now, taken out; none if there is none.
   [[nodiscard]] std::optional<Asked> take_next();
