@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from surplus.placement import balance, baseline, best, comm_sd, heft, qd, sd
+    from surplus.placement import anneal, balance, baseline, best, comm_sd, heft, qd, sd
     from surplus.placement.bounds import Bounds, ContradictionError, check_bound, lower_bounds
     from surplus.placement.field_checks import ProblemError
     from surplus.placement.fit_memory import InfeasibleError
@@ -61,6 +61,7 @@ __all__ = [
     "Tensor",
     "Timeline",
     "Violation",
+    "anneal",
     "balance",
     "baseline",
     "best",

@@ -155,3 +155,49 @@ class Evaluator:
         another may come from several. Then so many evaluations of random changes, and so many of
         changes of devices, of tasks and chains, one by one.
         """
+
+class Annealing:
+    """Searches for shorter plans in threads of its own, from its making on; placement/anneal.py."""
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        device_of: Annotated[
+            NDArray[numpy.int64],
+            {"shape": (None,), "order": "C", "device": "cpu", "writable": False},
+        ],
+        priority: Annotated[
+            NDArray[numpy.int64],
+            {"shape": (None,), "order": "C", "device": "cpu", "writable": False},
+        ],
+        constants: tuple[Sequence[int], Sequence[int], Sequence[Sequence[int]], Sequence[int]],
+        seed: int,
+        evaluations: int,
+        time_ns: int,
+        threads: int,
+        target_ns: int,
+    ) -> None:
+        """
+        Begin at a plan; ValueError says what is wrong with it.
+
+        constants: capacity by memory (negative: unlimited; empty: none is limited), own bytes by
+        task, blobs by task, bytes by blob. evaluations (of each thread) and time_ns: 0 is no
+        limit. A plan of target_ns ends the search.
+        """
+
+    def wait(self, most_ns: int) -> bool:
+        """Block until it is done, or so long; whether it is."""
+
+    def cancel(self) -> None:
+        """End it soon, without waiting for that."""
+
+    def best(self) -> tuple[list[int], list[int]]:
+        """Devices and ranks of the best plan so far, by task."""
+
+    @property
+    def best_ns(self) -> int:
+        """Its makespan."""
+
+    @property
+    def evaluations(self) -> int:
+        """Plans that were looked at."""

@@ -72,15 +72,20 @@ def compiled(problem: Problem) -> Evaluator:
     return found
 
 
+def memory_indices(problem: Problem) -> dict[str, int]:
+    """The evaluator's number of each memory, ascending."""
+    spaces = [device.memory for device in problem.devices]
+    spaces += [space for link in problem.links for space in (link.source, link.target)]
+    return {space: index for index, space in enumerate(dict.fromkeys(spaces))}
+
+
 def _compile(problem: Problem) -> Evaluator:
     return compile_with(problem, [task.service_ns for task in problem.tasks])
 
 
 def compile_with(problem: Problem, service_ns: Sequence[Sequence[int | None]]) -> Evaluator:
     """The evaluator of the same problem with other service times, by task and device."""
-    spaces = [device.memory for device in problem.devices]
-    spaces += [space for link in problem.links for space in (link.source, link.target)]
-    memory = {space: index for index, space in enumerate(dict.fromkeys(spaces))}
+    memory = memory_indices(problem)
     return Evaluator(
         [(d.name, d.lanes, memory[d.memory], d.submit_ns, d.slowdown) for d in problem.devices],
         [

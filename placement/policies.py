@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from surplus.placement import (
+    anneal,
     auto,
     balance,
     baseline,
@@ -23,6 +24,7 @@ from surplus.placement import (
 _LISTS = (heft, cpop, peft, lookahead, hoft, getf)
 
 ORDER = tuple(
-    m.__name__ for m in (baseline, qd, sd, comm_sd, *_LISTS, best, descent, auto, balance, robust)
+    m.__name__
+    for m in (baseline, qd, sd, comm_sd, *_LISTS, best, descent, auto, anneal, balance, robust)
 )
 """The paper's order, which is that of every table, whichever was imported first."""

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from surplus.placement.candidates import proposals
+from surplus.placement.evaluator import arrays, compiled
 from surplus.placement.noise import NoiseParams, NoisyProblem
-from surplus.placement.ordering import planned, ranks_of, upward_ranks_ns
+from surplus.placement.ordering import order_of, planned
 from surplus.placement.placement import Placement
 from surplus.placement.policy import make_policy, register
 from surplus.placement.problem import Problem
@@ -36,7 +37,7 @@ class RobustParams:
     """
 
     quantile: float = 0.95
-    policies: tuple[str, ...] = ("best", "comm_sd_best", "heft", "comm_sd", "sd", "single")
+    policies: tuple[str, ...] = ("auto", "comm_sd_best", "heft", "peft", "comm_sd", "single")
     deviation: float = 0.2
     measured: bool = True
     samples: int = 50
@@ -81,10 +82,11 @@ class Robust:
 
         found = min(proposals(problem, self._params.policies), key=late_ns)
         # What is urgent by the way that is left depends less on instants than the planned order.
-        by_rank = ranks_of([-rank for rank in upward_ranks_ns(problem, found.device_of)])
+        devices, _ = arrays(found)
+        by_rank = order_of(-compiled(problem).upward_ranks_ns(devices)).tolist()
         orders = (
             found,
-            Placement(found.device_of, by_rank, _NAME),
+            Placement(found.device_of, tuple(by_rank), _NAME),
             planned(problem, found.device_of, _NAME),
         )
         chosen = min(orders, key=late_ns)

@@ -12,6 +12,7 @@ from surplus.engine.cli.asked import asked_problem
 from surplus.engine.cli.emit_options import add_exports, check_emit, write_emitted
 from surplus.engine.cli.output import check_chart, check_outputs, duration, show_json, show_rows
 from surplus.engine.cli.parser import add_verb
+from surplus.engine.cli.place_annealed import annealed, check_time
 from surplus.engine.cli.place_document import place_document
 from surplus.engine.cli.place_noise import add_noise, asked_policy, promised, show_promise
 from surplus.placement import (
@@ -31,6 +32,7 @@ engine place model.onnx --profile P.json -o placement.json --gantt g.html
 engine place model.onnx --profile P.json --policy comm_sd --option alpha_ns=50000 --all
 engine place model.onnx --profile P.json --gpu-memory 4GiB --emit onnxruntime out
 engine place model.onnx --profile P.json --objective p95 --noise 0.3
+engine place model.onnx --profile P.json --time 10
 """
 _PAPER = ("single", "qd_all", "qd", "sd", "comm_sd")
 
@@ -45,6 +47,14 @@ def add_parser(verbs: Any) -> None:
     options.add_gpu_memory(parser)
     options.add_kernels_of_profile(parser)
     add = parser.add_argument
+    add(
+        "--time",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="go on from the policy's plan by simulated annealing for so many seconds, on every"
+        " core (default: do not)",
+    )
     add("-o", "--output", type=Path, metavar="F.json", help="write the placement")
     add("--gantt", type=Path, metavar="G.html|G.png", help="draw the predicted timeline")
     add("--all", action="store_true", help="compare every policy, not only the paper's five")
@@ -61,12 +71,15 @@ def run(args: argparse.Namespace) -> int:
 
     policy, chosen_options = asked_policy(args)
     check_policy(policy, chosen_options)
+    check_time(args.time)
     check_outputs(args.output, args.problem)
     check_chart(args.gantt)
     check_emit(args)
     graph, problem = asked_problem(args)
     placements = {n: place(problem, n) for n in (policy_names() if args.all else _PAPER)}
     placements[policy] = chosen = place(problem, policy, chosen_options)
+    if args.time:
+        placements["anneal"] = chosen = annealed(problem, chosen, args.time)
     rows = placement_table(problem, list(placements.values()))
     common = common_table(problem, placements["sd"], chosen)
     if args.problem:
@@ -75,19 +88,24 @@ def run(args: argparse.Namespace) -> int:
         save_placement(args.output, graph, problem, chosen)
     write_emitted(args, graph, problem, chosen)
     if args.gantt:
-        write_gantt(args.gantt, simulate(problem, chosen), title=f"{graph.name}: {policy}")
+        write_gantt(args.gantt, simulate(problem, chosen), title=f"{graph.name}: {chosen.policy}")
     promise = promised(args, problem, chosen)
     if args.json:
         show_json(place_document(problem, chosen, rows, common, promise))
     else:
-        _show(graph.name, rows, common, lower_bounds(problem))
+        shown = next(row for row in rows if row.policy == chosen.policy)
+        _show(graph.name, rows, common, lower_bounds(problem), shown)
         if promise is not None:
             show_promise(args, promise)
     return 0
 
 
 def _show(
-    name: str, rows: Sequence[PlacementRow], common: Sequence[CommonRow], bounds: Bounds
+    name: str,
+    rows: Sequence[PlacementRow],
+    common: Sequence[CommonRow],
+    bounds: Bounds,
+    chosen: PlacementRow,
 ) -> None:
     from surplus.engine.cli.placement_tables import common_rows, cost_rows, devices_of, move_rows
 
@@ -99,3 +117,4 @@ def _show(
         f"simulated; lower bound {duration(bounds.makespan_ns)}"
         f" (critical path {duration(bounds.path_ns)}, load {duration(bounds.load_ns)})"
     )
+    print(f"{chosen.policy}: proven to be within {100 * chosen.gap:.1f} % of the optimum")

@@ -20,6 +20,7 @@ def place_document(
     """The document (docs/FORMATS.md)."""
     timeline = simulate(problem, chosen)
     bound_ns = rows[0].lower_bound_ns
+    makespan_ns = timeline.makespan_ns
     return {
         "format": "surplus-placed/1",
         "problem": problem.name,
@@ -28,7 +29,8 @@ def place_document(
         "common_with_sd": [row.to_dict() for row in common],
         "lower_bound_ns": bound_ns,
         "bound_ns": bound_ns,
-        "makespan_ns": timeline.makespan_ns,
+        "makespan_ns": makespan_ns,
+        "gap": (makespan_ns - bound_ns) / makespan_ns if makespan_ns else 0.0,
         **({} if promise is None else {"under_noise": promise.to_dict()}),
         **schedule_rows(problem, chosen, timeline),
     }

@@ -12,10 +12,10 @@ from time import monotonic
 from surplus.milp.errors import SolverUnavailableError
 from surplus.milp.params import Progress, SolveParams
 from surplus.milp.result import Status
-from surplus.milp.search import PROVEN_GAP
 from surplus.milp.solvers import require_solver
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 from surplus.milp.solvers.process import run_job
+from surplus.milp.standing import PROVEN_GAP
 from surplus.milp.throughput.result import ThroughputResult
 from surplus.placement import InfeasibleError, Placement, Problem, check, check_bound, make_policy
 from surplus.placement.load_bounds import load_bound_ns

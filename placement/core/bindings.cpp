@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "annealing_bindings.hpp"
 #include "arrays.hpp"
 #include "evaluator.hpp"
 #include "policy_bindings.hpp"
@@ -103,6 +104,7 @@ ValueError names the task that cannot run where it was placed.)")
 A copy is a row of tensor, link, ready_ns, start_ns and end_ns, in the order of their
 starts. ValueError as makespan_ns.)");
   bind_policies(evaluator);
+  bind_annealing(m);
 }
 
 }  // namespace placement

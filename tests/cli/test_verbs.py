@@ -123,6 +123,30 @@ def test_place_for_what_most_queries_take_under_noise(engine: Command) -> None:
     assert engine("place", *files, "--noise", "2").is_one_clear_line()
 
 
+def test_place_goes_on_by_annealing(engine: Command, tmp_path: Path) -> None:
+    out = tmp_path / "F.json"
+    files = (engine.path("fork_join.onnx"), "--profile", engine.path("fork_join-P.json"))
+    found = engine("place", *files, "--policy", "heft", "--time", "0.1", "--json", "-o", out).json()
+    rows = {row["policy"]: row for row in found["policies"]}
+    assert found["policy"] == json.loads(out.read_text())["policy"] == "anneal"
+    assert rows["anneal"]["makespan_ns"] == found["makespan_ns"] <= rows["heft"]["makespan_ns"]
+    gap = (found["makespan_ns"] - found["bound_ns"]) / found["makespan_ns"]
+    assert found["gap"] == pytest.approx(gap)
+    shown = engine("place", *files, "--time", "0.1").out
+    assert (
+        f"anneal: proven to be within {100 * rows['anneal']['gap']:.1f} % of the optimum" in shown
+    )
+    assert "comm_sd: proven to be within" in engine("place", *files).out
+
+
+@pytest.mark.parametrize("time", ["-1", "nan", "inf"])
+def test_a_time_that_is_none_is_refused(engine: Command, time: str) -> None:
+    files = (engine.path("lenet.onnx"), "--profile", engine.path("lenet-P.json"))
+    refused = engine("place", *files, "--time", time)
+    assert refused.is_one_clear_line()
+    assert f"--time must be >= 0 seconds, got {time}" in refused.err
+
+
 def test_place_within_a_limit_of_memory(engine: Command) -> None:
     files = (engine.path("lenet.onnx"), "--profile", engine.path("lenet-P.json"))
     free = engine("place", *files, "--policy", "best", "--json").json()["policies"]
