@@ -152,8 +152,9 @@ def _promise(placed: Placed) -> dict[str, Any]:
 
 def _standing_remarks(placed: Placed) -> list[str]:
     remarks = [
-        "makespan, bound and gap are of Surplus's runtime, in which devices work at the same time;"
-        " a stream of ONNX Runtime runs one node after another"
+        "makespan, bound and gap are of Surplus's runtime, in which devices work at the same time"
+        " and tasks start in the plan's order; ONNX Runtime orders nodes itself, and its streams"
+        " run one after another"
     ]
     if len(placed.used) > 1:
         remarks.append(
