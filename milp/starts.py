@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from surplus import placement
-from surplus.milp.annealing import ANNEAL, Annealing, annealed
+from surplus.milp.annealing import Annealing, annealed
 from surplus.milp.deadline import Deadline
 from surplus.milp.incumbent import Incumbent, best_of, fits_memory, make_incumbent
 from surplus.milp.priced import priced_placement
@@ -15,13 +15,16 @@ from surplus.milp.windows import eligible_devices
 from surplus.placement import Placement, Problem, SpanKind
 from surplus.placement.evaluator import makespan_ns
 
-_FIRST = ("heft", "single", "best")
+_FIRST = ("auto", "heft", "single", "best")
 """Policies in the order in which they are worth their time; all others follow."""
 
 _FEW_TASKS = 500
 """Up to so many, every policy's plan is timed in the planned order, too; above, the best few."""
 
 _DECODED = 3
+
+_SEARCHES = ("anneal", "robust")
+"""What takes as long as it is given, and is asked otherwise; what judges many samples of times."""
 
 _FOR_THROUGHPUT = "balance"
 """Looks for something else, and takes minutes at 10,000 tasks."""
@@ -85,8 +88,7 @@ def annealed_incumbent(
     problem: Problem, best: Incumbent, deadline: Deadline, threads: int, seed: int
 ) -> Incumbent | None:
     """What annealing makes of a plan until a deadline; at most as long."""
-    devices = fix_devices(problem, best.makespan_ns).devices
-    placed = annealed(problem, best.placement, devices, Annealing(deadline, threads, seed))
+    placed = annealed(problem, best.placement, Annealing(deadline, threads, seed))
     return best if placed is None else best_of([best, *_decoded(problem, placed)])
 
 
@@ -128,7 +130,7 @@ def _candidates(
 
 
 def _policies(problem: Problem) -> list[str]:
-    names = [name for name in placement.policy_names() if name != ANNEAL]
+    names = [name for name in placement.policy_names() if name not in _SEARCHES]
     if len(problem.tasks) > _FEW_TASKS:
         names.remove(_FOR_THROUGHPUT)
     return sorted(names, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))

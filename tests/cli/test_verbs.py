@@ -136,7 +136,7 @@ def test_place_goes_on_by_annealing(engine: Command, tmp_path: Path) -> None:
     assert (
         f"anneal: proven to be within {100 * rows['anneal']['gap']:.1f} % of the optimum" in shown
     )
-    assert "comm_sd: proven to be within" in engine("place", *files).out
+    assert "auto: proven to be within" in engine("place", *files).out
 
 
 @pytest.mark.parametrize("time", ["-1", "nan", "inf"])
