@@ -1,14 +1,15 @@
 """``auto``: the best of what fast policies propose, improved, by native simulation.
 
-It proposes what HEFT, PEFT and what lies between them find, what everything on one device comes to,
-and list schedules whose ranks and costs are shaken by seeded noise. Where a query falls into parts
-that run one after another, the shortest of each part are put together. Then devices of tasks and
-chains change as long as that helps (``descent``).
+It proposes what HEFT, PEFT, HOFT and what lies between them find, what everything on one device
+comes to, and list schedules whose ranks and costs are shaken by seeded noise. Where a query falls
+into parts that run one after another, the shortest of each part are put together. Then seeded
+random changes of devices and order are kept where they help (placement/core/drift.hpp), and so are
+changes of tasks and chains one by one (``descent``).
 
-How much of it runs is decided from the number of tasks and ``time_ms`` alone, so that equal budgets
-make equal plans, whoever else uses the machine: it is sized to take about half of the time on one
-core of 2020. Only where this thread has used several times as much is the rest left out, which is
-logged. Under memory limits that the plan exceeds, ``best`` is asked instead.
+How much of it runs is decided from the problem's size and ``time_ms`` alone, so that equal budgets
+make equal plans, whoever else uses the machine: it is sized for one core of 2020. Only where this
+thread has used several times as much is the rest left out, which is logged. Under memory limits
+that the plan exceeds, ``best`` is asked instead.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from surplus.placement.peft import mean_costs
 from surplus.placement.placement import Placement
 from surplus.placement.policy import register
 from surplus.placement.problem import Problem
+from surplus.placement.streams import has_streams
 
 _NAME = "auto"
 _log = getLogger(__name__)
@@ -42,11 +44,11 @@ _LEAST_MS, _TASK_MS = 4.0, 0.01
 _OVERDUE = 6
 """So many times ``time_ms`` may be used before it counts as exceeded."""
 
-_PROPOSAL_NS, _TASK_NS = 50_000, 450
-"""What a proposal costs: by itself and for each task, a list schedule and an evaluation."""
+_PROPOSAL_NS, _LISTED_NS = 50_000, 250
+"""What a proposal costs: by itself and for each task; beside its evaluation."""
 
-_EVALUATION_NS, _EVALUATED_NS = 5_000, 200
-"""What an evaluation costs: by itself and for each task."""
+_EVALUATION_NS, _EVALUATED_NS, _SUBMITTED_NS = 5_000, 200, 500
+"""What an evaluation costs: by itself and for each task, the last where a thread submits some."""
 
 _PROPOSING, _IMPROVING = 0.45, 0.2
 """Shares of the time; the rest is for reading the problem and what is not foreseen."""
@@ -72,7 +74,8 @@ class AutoParams:
     Parameters
     ----------
     time_ms : float, optional
-        How long it may think. By default 0.01 ms for each task, at least 4 ms.
+        How long it may think. By default 0.01 ms for each task, at least 4 ms. It has no use for
+        more than some 0.4 ms for each task.
     """
 
     time_ms: float | None = None
@@ -117,11 +120,13 @@ class _Search:
         self._problem = problem
         self._asked = compiled(problem)
         self._end_ns = thread_time_ns() + _OVERDUE * budget_ns
-        tasks = len(problem.tasks)
-        proposals = round(_PROPOSING * budget_ns) // (_PROPOSAL_NS + _TASK_NS * tasks)
-        evaluations = round(_IMPROVING * budget_ns) // (_EVALUATION_NS + _EVALUATED_NS * tasks)
+        tasks, devices = len(problem.tasks), range(len(problem.devices))
+        is_submitted = any(has_streams(problem, device) for device in devices)
+        evaluation_ns = _EVALUATION_NS + tasks * (_SUBMITTED_NS if is_submitted else _EVALUATED_NS)
+        proposal_ns = _PROPOSAL_NS + tasks * _LISTED_NS + evaluation_ns
+        proposals = round(_PROPOSING * budget_ns) // proposal_ns
         self._proposals = min(_MOST_PROPOSALS, max(_LEAST_PROPOSALS, proposals))
-        self._evaluations = min(_MOST_EVALUATIONS, evaluations)
+        self._evaluations = min(_MOST_EVALUATIONS, round(_IMPROVING * budget_ns) // evaluation_ns)
 
     def run(self) -> Proposal:
         """Devices and priorities of the best plan that was found."""
@@ -149,13 +154,13 @@ class _Search:
         yield self._listed(ranks, costs_ns)
         random = np.random.default_rng(_SEED)
         for _ in range(_SHAKEN_FIRST):
-            yield self._shaken(random, ranks, random.choice([home_ns, costs_ns]))
+            yield self._shaken(random, ranks, (home_ns, costs_ns))
         yield self._ordered(default)
         for device in range(len(self._problem.devices)):
             yield self._ordered(np.where(home_ns[:, device] >= 0, device, default))
         yield self._listed(ranks, home_ns, "readers")
         while True:
-            yield self._shaken(random, ranks, random.choice([home_ns, costs_ns]))
+            yield self._shaken(random, ranks, (home_ns, costs_ns))
 
     def _listed(self, ranks: Reals, ahead_ns: Numbers, choice: Choice = "least") -> Proposal:
         devices, starts_ns = self._asked.list_schedule(ranks, ahead_ns, choice)
@@ -164,9 +169,12 @@ class _Search:
     def _ordered(self, devices: Numbers) -> Proposal:
         return devices, planned_order(self._problem, devices)
 
-    def _shaken(self, random: np.random.Generator, ranks: Reals, ahead_ns: Numbers) -> Proposal:
+    def _shaken(
+        self, random: np.random.Generator, ranks: Reals, tables_ns: tuple[Numbers, ...]
+    ) -> Proposal:
         """With noise of the size of service times in ranks, and in what devices cost."""
         services_ns, means_ns = self._services_ns
+        ahead_ns = tables_ns[random.integers(len(tables_ns))]
         noise_ns = (random.random(services_ns.shape) * services_ns).astype(np.int64)
         shift = random.standard_normal(len(ranks)) * means_ns
         return self._listed(ranks + shift, ahead_ns + noise_ns)
