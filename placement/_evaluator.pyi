@@ -83,6 +83,9 @@ class Evaluator:
         ValueError names the task that cannot run where it was placed.
         """
 
+    def services_ns(self) -> Annotated[NDArray[numpy.int64], {"shape": (None, None)}]:
+        """Service times by task and device; -1 where a task cannot run."""
+
     def ways_home_ns(self) -> Annotated[NDArray[numpy.int64], {"shape": (None, None)}]:
         """How long outputs take to the host, by task and device; -1 where a task cannot run."""
 

@@ -182,6 +182,5 @@ class _Search:
     @cached_property
     def _services_ns(self) -> tuple[Numbers, Reals]:
         """By task and device, and means; 0 where it cannot run, which leaves costs below 0."""
-        rows = [[ns or 0 for ns in task.service_ns] for task in self._problem.tasks]
-        table = np.array(rows, np.int64).reshape(len(rows), len(self._problem.devices))
+        table = np.maximum(self._asked.services_ns(), 0)
         return table, table.mean(axis=1)

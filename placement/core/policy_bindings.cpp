@@ -106,6 +106,12 @@ void bind_policies(nb::class_<Evaluator>& evaluator) {
 
 ValueError names the task that cannot run where it was placed.)")
       .def(
+          "services_ns",
+          [](const Evaluator& self) {
+            return by_device(self.problem(), services_ns(self.problem()));
+          },
+          "Service times by task and device; -1 where a task cannot run.")
+      .def(
           "ways_home_ns",
           [](const Evaluator& self) {
             return by_device(self.problem(), ways_home_ns(self.problem()));

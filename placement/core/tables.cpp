@@ -100,6 +100,12 @@ Ns there_ns(const Problem& problem, const std::vector<Ns>& finishes_ns,
 
 }  // namespace
 
+std::vector<Ns> services_ns(const Problem& problem) {
+  return table_of(problem, [&](const std::vector<Ns>&, Index task, Index device) {
+    return problem.service_ns(task, device);
+  });
+}
+
 std::vector<double> mean_upward_ranks(const Problem& problem) {
   std::vector<double> ranks(at(problem.task_count()));
   for (Index task = problem.task_count() - 1; task >= 0; --task) {

@@ -12,6 +12,9 @@
 
 namespace placement {
 
+/// Service times.
+[[nodiscard]] std::vector<Ns> services_ns(const Problem& problem);
+
 /// Way to the end of the query in mean service and mean copy times; HEFT's equation 7.
 [[nodiscard]] std::vector<double> mean_upward_ranks(const Problem& problem);
 

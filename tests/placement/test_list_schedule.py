@@ -23,6 +23,8 @@ def agree(problem, seed, choice):
     asked = compiled(problem)
     ranks, home_ns = asked.mean_upward_ranks(), asked.ways_home_ns()
     costs_ns = asked.optimistic_costs_ns()
+    times_ns = [[-1 if t is None else t for t in task.service_ns] for task in problem.tasks]
+    assert asked.services_ns().tolist() == times_ns
     assert ranks.tolist() == list_twin.mean_upward_ranks(problem)
     assert home_ns.tolist() == list_twin.ways_home_ns(problem)
     assert costs_ns.tolist() == list_twin.optimistic_costs_ns(problem)
