@@ -50,7 +50,7 @@ _PROPOSAL_NS, _LISTED_NS = 50_000, 250
 _EVALUATION_NS, _EVALUATED_NS, _SUBMITTED_NS = 5_000, 200, 500
 """What an evaluation costs: by itself and for each task, the last where a thread submits some."""
 
-_PROPOSING, _IMPROVING = 0.45, 0.2
+_PROPOSING, _IMPROVING = 0.55, 0.25
 """Shares of the time; the rest is for reading the problem and what is not foreseen."""
 
 _LEAST_PROPOSALS, _MOST_PROPOSALS, _MOST_EVALUATIONS = 4, 24, 2_000
