@@ -116,6 +116,7 @@ class Evaluator:
             {"shape": (None, None), "order": "C", "device": "cpu", "writable": False},
         ],
         choice: str = "least",
+        has_links: bool = False,
     ) -> tuple[
         Annotated[NDArray[numpy.int64], {"shape": (None,)}],
         Annotated[NDArray[numpy.int64], {"shape": (None,)}],
@@ -126,7 +127,8 @@ class Evaluator:
         Of tasks that are ready the highest rank is next. Which device it gets: with choice "least"
         that with the least end plus ahead_ns (by task and device; below 0 bars it), with "fastest"
         one of that where it ends first and the one that is fastest, with "readers" the one after
-        which its readers end first.
+        which its readers end first. has_links: copies over one link wait for each other, which goes
+        with the first two.
         """
 
     def search(

@@ -43,8 +43,10 @@ class Scheduler {
  private:
   void place(Index task);
   /// In the order of devices; std::invalid_argument if there is none.
-  void find_offers(Index task, std::vector<Offer>& found) const;
+  void find_offers(Index task, std::vector<Offer>& found);
   Ns inputs_ns(Index task, Index device) const;
+  /// The same where copies over one link wait for each other, and are booked if that is asked for.
+  Ns inputs_by_links_ns(Index task, Index device, bool books);
   Offer chosen(Index task, const std::vector<Offer>& offers);
   Offer earliest_or_fastest(Index task, const std::vector<Offer>& offers) const;
   Offer best_for_readers(Index task, const std::vector<Offer>& offers);
@@ -60,6 +62,10 @@ class Scheduler {
   std::vector<Ns> start_ns_, end_ns_;
   std::priority_queue<Waiting> ready_;
   std::vector<Offer> offers_, readers_offers_;  // kept for their memory
+  // Only where copies wait for each other:
+  std::vector<Gaps> links_;
+  std::vector<Ns> link_free_ns_;  // after the copies of the inputs that were looked at
+  std::vector<Ns> arrival_ns_;    // by tensor and memory; below 0: no copy yet
 };
 
 Scheduler::Scheduler(const Problem& problem, const ListRules& rules)
@@ -73,8 +79,15 @@ Scheduler::Scheduler(const Problem& problem, const ListRules& rules)
   if (rules.ranks.size() != tasks || rules.ahead_ns.size() != tasks * at(problem.device_count()))
     throw std::invalid_argument(
         "list schedule: a rank is needed for each task, and a number for each task and device");
+  if (rules.has_links && rules.choice == Choice::readers)
+    throw std::invalid_argument("list schedule: readers are looked at without links only");
   for (Index device = 0; device < problem.device_count(); ++device)
     agendas_.emplace_back(problem, device);
+  if (rules.has_links) {
+    links_.resize(at(problem.link_count()));
+    link_free_ns_.resize(links_.size());
+    arrival_ns_.assign(at(problem.tensor_count()) * at(problem.memory_count()), -1);
+  }
   for (Index task = 0; task < problem.task_count(); ++task)
     missing_[at(task)] =
         static_cast<Index>(std::ranges::count_if(problem.inputs_of(task), [&](Index tensor) {
@@ -95,18 +108,22 @@ ListSchedule Scheduler::run() {
 
 void Scheduler::place(Index task) {
   find_offers(task, offers_);
-  take(task, chosen(task, offers_));
+  const Offer offer = chosen(task, offers_);
+  if (rules_.has_links) (void)inputs_by_links_ns(task, offer.device, true);
+  take(task, offer);
   for (const Index tensor : problem_.outputs_of(task))
     for (const Index reader : problem_.consumers_of(tensor))
       if (--missing_[at(reader)] == 0) ready_.push({rules_.ranks[at(reader)], reader});
 }
 
-void Scheduler::find_offers(Index task, std::vector<Offer>& found) const {
+void Scheduler::find_offers(Index task, std::vector<Offer>& found) {
   found.clear();
   for (Index device = 0; device < problem_.device_count(); ++device) {
     const Ns ahead_ns = rules_.ahead_ns[at(task) * at(problem_.device_count()) + at(device)];
     if (ahead_ns < 0 || !problem_.can_run(task, device)) continue;
-    const Start start = agendas_[at(device)].earliest(task, inputs_ns(task, device));
+    const Ns ready_ns =
+        rules_.has_links ? inputs_by_links_ns(task, device, false) : inputs_ns(task, device);
+    const Start start = agendas_[at(device)].earliest(task, ready_ns);
     const Ns end_ns = later(start.start_ns, problem_.service_ns(task, device));
     found.push_back({end_ns, later(end_ns, ahead_ns), start, device});
   }
@@ -128,6 +145,39 @@ Ns Scheduler::inputs_ns(Index task, Index device) const {
     }
     ready_ns =
         std::max(ready_ns, later(made_ns, problem_.copy_ns(made_on, device, tensor.size_bytes)));
+  }
+  return ready_ns;
+}
+
+Ns Scheduler::inputs_by_links_ns(Index task, Index device, bool books) {
+  const Index there = problem_.device(device).memory;
+  Ns ready_ns = 0;
+  std::ranges::fill(link_free_ns_, 0);
+  for (const Index index : problem_.inputs_of(task)) {
+    const Problem::Tensor& tensor = problem_.tensor(index);
+    const bool is_given = tensor.producer == nobody;
+    const Ns made_ns = is_given ? 0 : end_ns_[at(tensor.producer)];
+    const Index home = problem_.device(is_given ? 0 : device_of_[at(tensor.producer)]).memory;
+    if (home == there || tensor.size_bytes == 0) {
+      ready_ns = std::max(ready_ns, made_ns);
+      continue;
+    }
+    Ns& arrival_ns = arrival_ns_[at(index) * at(problem_.memory_count()) + at(there)];
+    if (arrival_ns >= 0) {
+      ready_ns = std::max(ready_ns, arrival_ns);
+      continue;
+    }
+    const Index number = problem_.link_between(home, there);
+    const Link& link = problem_.link(number);
+    const Ns hold_ns = problem_.hold_ns(link, tensor.size_bytes);
+    const Ns begin_ns = std::max(made_ns, link_free_ns_[at(number)]);
+    const Ns start_ns = links_[at(number)].earliest_ns(begin_ns, hold_ns);
+    link_free_ns_[at(number)] = later(start_ns, hold_ns);
+    const Ns there_ns = later(link_free_ns_[at(number)], link.latency_ns);
+    ready_ns = std::max(ready_ns, there_ns);
+    if (!books) continue;
+    links_[at(number)].take(start_ns, link_free_ns_[at(number)]);
+    arrival_ns = there_ns;
   }
   return ready_ns;
 }

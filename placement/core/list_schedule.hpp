@@ -21,6 +21,7 @@ struct ListRules {
   std::span<const double> ranks;  ///< of tasks that are ready the highest is next, then the first
   std::span<const std::int64_t> ahead_ns;  ///< a table (tables.hpp); below 0: not on that device
   Choice choice = Choice::least;
+  bool has_links = false;  ///< whether copies over one link wait for each other
 };
 
 /// Devices and planned starts, by task.
@@ -28,10 +29,10 @@ struct ListSchedule {
   std::vector<std::int64_t> device_of, start_ns;
 };
 
-/// Schedules all tasks; copies wait for nothing, and a tensor is copied once per memory. Each task
-/// costs its inputs times devices and a search in the lanes, with Choice::readers also that of its
-/// readers times devices. Throws std::invalid_argument if the rules are not of the problem,
-/// std::range_error if a time is 2^62 ns or more.
+/// Schedules all tasks; a tensor is copied once per memory, when its first reader there is placed.
+/// Each task costs its inputs times devices and a search in the lanes, with Choice::readers also
+/// that of its readers times devices. Throws std::invalid_argument if the rules are not of the
+/// problem, or ask for readers and links, std::range_error if a time is 2^62 ns or more.
 [[nodiscard]] ListSchedule list_schedule(const Problem& problem, const ListRules& rules);
 
 }  // namespace placement

@@ -126,9 +126,10 @@ def readers_ns(problem, finishes):
     return table
 
 
-def list_schedule(problem, ranks, ahead_ns, choice):
+def list_schedule(problem, ranks, ahead_ns, choice, has_links=False):
     """Devices and planned starts, by task."""
-    return _Schedule(problem, ranks, ahead_ns, choice).run()
+    kind = _LinkedSchedule if has_links else _Schedule
+    return kind(problem, ranks, ahead_ns, choice).run()
 
 
 class _Schedule:
@@ -212,6 +213,56 @@ class _Schedule:
             list(self.ends),
         )
         return twin
+
+
+class _LinkedSchedule(_Schedule):
+    """Where copies over one link wait for each other."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.links = {link.name: _Agenda([[(0, _NEVER)]]) for link in self.problem.links}
+        self.arrivals = {}
+
+    def book(self, task, offer):
+        for index, memory, link, start, there in self.copies(task, offer[0]):
+            self.links[link.name].book(
+                start, link.hold_ns(self.problem.tensors[index].size_bytes), 1
+            )
+            self.arrivals[index, memory] = there
+        super().book(task, offer)
+
+    def inputs_ns(self, task, device):
+        memory = self.problem.devices[device].memory
+        there = {index: arrival for index, _, _, _, arrival in self.copies(task, device)}
+        ready = 0
+        for index in self.problem.inputs_of[task]:
+            at_home = self.made(index)[1]
+            known = there.get(index, self.arrivals.get((index, memory), at_home))
+            is_here = self.link_to(index, device) is None
+            ready = max(ready, at_home if is_here else known)
+        return ready
+
+    def copies(self, task, device):
+        """(tensor, memory, link, start, arrival) of those that are not there or on their way."""
+        memory, free = self.problem.devices[device].memory, {}
+        for index in self.problem.inputs_of[task]:
+            link = self.link_to(index, device)
+            if link is None or (index, memory) in self.arrivals:
+                continue
+            hold_ns = link.hold_ns(self.problem.tensors[index].size_bytes)
+            begin = max(self.made(index)[1], free.get(link.name, 0))
+            start = self.links[link.name].earliest(begin, hold_ns, 1)
+            free[link.name] = start + hold_ns
+            yield index, memory, link, start, free[link.name] + link.latency_ns
+
+    def link_to(self, index, device):
+        if self.problem.tensors[index].size_bytes == 0:
+            return None
+        return self.problem.link(self.made(index)[0], device)
+
+    def made(self, index):
+        producer = self.problem.tensors[index].producer
+        return (0, 0) if producer < 0 else (self.device_of[producer], self.ends[producer])
 
 
 def _by_cost(offer):

@@ -42,6 +42,11 @@ def agree(problem, seed, choice):
         found = asked.list_schedule(order, ahead_ns, choice)
         expected = list_twin.list_schedule(problem, order.tolist(), ahead_ns.tolist(), choice)
         assert [numbers.tolist() for numbers in found] == list(expected)
+        if choice != "readers":
+            found = asked.list_schedule(order, ahead_ns, choice, has_links=True)
+            rules = (order.tolist(), ahead_ns.tolist(), choice, True)
+            expected = list_twin.list_schedule(problem, *rules)
+            assert [numbers.tolist() for numbers in found] == list(expected)
 
 
 @given(
@@ -81,12 +86,23 @@ def test_ranks_and_costs_must_be_of_the_problem():
         asked.list_schedule(ranks, home_ns[:1])
     with pytest.raises(ValueError, match=r"choice must be .*'best'"):
         asked.list_schedule(ranks, home_ns, "best")
+    with pytest.raises(ValueError, match="readers are looked at without links only"):
+        asked.list_schedule(ranks, home_ns, "readers", has_links=True)
     with pytest.raises(ValueError, match="'t1' may run on no device"):
         asked.list_schedule(ranks, np.array([[0, 0], [-1, 5]]))
     with pytest.raises(ValueError, match="'t1' cannot run on device 1"):
         asked.upward_ranks_ns(np.array([0, 1]))
     with pytest.raises(ValueError, match="1 devices for 2 tasks"):
         asked.upward_ranks_ns(np.array([0]))
+
+
+def test_copies_wait_for_each_other_where_that_is_asked_for():
+    # Two inputs of 10 each: one after the other, the reader starts at 20.
+    problem = cpu_gpu([(None, 5)], [(-1, [0], 10), (-1, [0], 10)])
+    asked = compiled(problem)
+    rules = asked.mean_upward_ranks(), asked.ways_home_ns()
+    assert asked.list_schedule(*rules)[1].tolist() == [10]
+    assert asked.list_schedule(*rules, has_links=True)[1].tolist() == [20]
 
 
 def gaps(count):
