@@ -10,6 +10,15 @@ namespace {
 /// Most tasks that one change moves.
 constexpr std::size_t most_at_once = 64;
 
+/// Of a hundred changes, where each kind begins. Windows do most by far, and single tasks the rest;
+/// tried on detectors and inception-like graphs of 200 to 3,000 tasks.
+constexpr Index swaps_from = 4;
+constexpr Index devices_from = 6;
+constexpr Index exchanges_from = 36;
+constexpr Index chains_from = 46;
+constexpr Index gatherings_from = 49;
+constexpr Index windows_from = 52;
+
 /// How far away in the order a task looks for others at most.
 constexpr Index farthest = 256;
 
@@ -64,14 +73,13 @@ Moves::Moves(const Problem& problem, Ns most_ns)
 
 void Moves::propose(Replay& replay, Random& random) {
   if (problem_.task_count() < 1) return;
-  const Index of_order = 35;
-  const Index choice = candidates_.movable().empty() ? random.below(of_order) : random.below(100);
-  if (choice < 25) return shift(replay, random);
-  if (choice < of_order) return swap(replay, random);
-  if (choice < 60) return flip(replay, random);
-  if (choice < 75) return exchange(replay, random);
-  if (choice < 85) return flip_chain(replay, random);
-  if (choice < 95) return gather(replay, random);
+  const Index choice = random.below(candidates_.movable().empty() ? devices_from : 100);
+  if (choice < swaps_from) return shift(replay, random);
+  if (choice < devices_from) return swap(replay, random);
+  if (choice < exchanges_from) return flip(replay, random);
+  if (choice < chains_from) return exchange(replay, random);
+  if (choice < gatherings_from) return flip_chain(replay, random);
+  if (choice < windows_from) return gather(replay, random);
   replacing_.propose(replay, random);
 }
 

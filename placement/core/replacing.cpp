@@ -8,7 +8,7 @@ namespace placement {
 namespace {
 
 constexpr Index least_tasks = 3;
-constexpr Index most_tasks = 40;
+constexpr Index most_tasks = 30;
 
 /// By how much an end may be thought later than it is, as a share of the time since the window's
 /// beginning: so that the next window is not the same.
