@@ -21,10 +21,8 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from surplus.placement._evaluator import Annealing
-from surplus.placement.evaluator import compiled, makespan_ns, memory_indices
+from surplus.placement.evaluator import arrays, compiled, makespan_ns, memory_indices
 from surplus.placement.fit_memory import fit, fits
 from surplus.placement.memory import binding_capacities, own_bytes
 from surplus.placement.placement import Placement
@@ -151,8 +149,7 @@ def _begun(
     cores = len(os.sched_getaffinity(0))
     return Annealing(
         compiled(problem),
-        np.array(placement.device_of, dtype=np.int64),
-        np.array(placement.priority, dtype=np.int64),
+        *arrays(placement),
         _constants(problem),
         seed=params.seed,
         evaluations=0 if unlimited else params.iterations or _ITERATIONS,

@@ -109,12 +109,12 @@ def compile_with(problem: Problem, service_ns: Sequence[Sequence[int | None]]) -
 
 
 def arrays(placement: Placement) -> tuple[Numbers, Numbers]:
-    """Devices and priorities, as an ``Evaluator`` wants them.
+    """Devices and priorities as a compiled problem takes them.
 
     Raises
     ------
     ValueError
-        If one is 2^63 or more.
+        If a number has more than 64 bits.
     """
     return _array(placement.device_of), _array(placement.priority)
 

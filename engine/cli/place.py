@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from surplus.engine.cli import options
 from surplus.engine.cli.asked import asked_problem
 from surplus.engine.cli.emit_options import add_exports, check_emit, write_emitted
-from surplus.engine.cli.output import check_chart, check_outputs, duration, show_json, show_rows
+from surplus.engine.cli.output import check_chart, check_outputs, show_json
 from surplus.engine.cli.parser import add_verb
 from surplus.engine.cli.place_annealed import annealed, check_time
 from surplus.engine.cli.place_document import place_document
 from surplus.engine.cli.place_noise import add_noise, asked_policy, promised, show_promise
+from surplus.engine.cli.place_report import show_placed
 from surplus.placement import (
-    Bounds,
-    CommonRow,
-    PlacementRow,
     common_table,
     lower_bounds,
     placement_table,
@@ -93,28 +90,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         show_json(place_document(problem, chosen, rows, common, promise))
     else:
-        shown = next(row for row in rows if row.policy == chosen.policy)
-        _show(graph.name, rows, common, lower_bounds(problem), shown)
+        show_placed(graph.name, rows, common, lower_bounds(problem), chosen.policy)
         if promise is not None:
             show_promise(args, promise)
     return 0
-
-
-def _show(
-    name: str,
-    rows: Sequence[PlacementRow],
-    common: Sequence[CommonRow],
-    bounds: Bounds,
-    chosen: PlacementRow,
-) -> None:
-    from surplus.engine.cli.placement_tables import common_rows, cost_rows, devices_of, move_rows
-
-    devices = devices_of(rows[0])
-    show_rows(f"{name} on {devices}: tasks and mean queueing (SIR+ Table 1)", move_rows(rows))
-    show_rows(f"{name} on {devices}: time, use and copies (SIR+ Table 2)", cost_rows(rows))
-    show_rows(f"{name}: means over tasks that sd moves as well (SIR+ Table 3)", common_rows(common))
-    print(
-        f"simulated; lower bound {duration(bounds.makespan_ns)}"
-        f" (critical path {duration(bounds.path_ns)}, load {duration(bounds.load_ns)})"
-    )
-    print(f"{chosen.policy}: proven to be within {100 * chosen.gap:.1f} % of the optimum")

@@ -214,6 +214,8 @@ def test_options_out_of_range_are_refused(options, named):
 def test_a_start_of_another_problem_is_refused():
     with pytest.raises(ValueError, match="1 devices"):
         improved(DETECTOR, Placement((0,), (0,), "p"))
+    with pytest.raises(ValueError, match="placement: "):
+        improved(cpu_gpu([(1, 1)]), Placement((0,), (2**63,), "p"))
 
 
 def test_several_links_pools_and_a_thread():
