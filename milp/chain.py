@@ -9,6 +9,7 @@ every block that was solved has gained.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from math import inf
@@ -17,24 +18,31 @@ from surplus.milp.block_plan import BlockPlan, cut_up, join
 from surplus.milp.block_question import BlockQuestion
 from surplus.milp.bounds import bound_of_windows_ns
 from surplus.milp.chain_costs import ChainCosts, Cut, Edge
+from surplus.milp.deadline import Deadline
 from surplus.milp.params import SolveParams
 from surplus.milp.search import Search
 from surplus.milp.series import SeriesBlock, block_problem
 from surplus.milp.solvers.pool import SolverPool
-from surplus.milp.starts import SMALL_TASKS
 from surplus.milp.windows import eligible_devices, time_windows
 from surplus.placement import Problem
 
-_BOUNDING_SHARE = 0.3
-"""Of the time that is left, what bounds of edges may take; the others count as 0."""
+_BOUNDING_S = 0.2
+"""How long edges are bounded before it is seen to the solvers; those that are not count as 0."""
 
 _LOOK_S = 0.5
 """How often it looks at what solvers under way have found."""
+
+_LARGE_TASKS = 60
+"""Blocks of up to so many are asked about for each pair of devices, which bounds them better; of
+larger ones each pair would take as long as all of them."""
 
 _ALONE = 3.0
 """A block whose gap is so many times that of any other has all threads."""
 
 _LONG_NS = 1 << 62
+
+_LEAST_S = 0.1
+"""What no solver can begin in."""
 
 _QUEUED = 2
 """Small questions that are written down while the solvers' processes are at others."""
@@ -65,6 +73,7 @@ class Chain:
         cuts = [block.last for block in blocks[:-1] if block.last is not None]
         none: tuple[Cut, ...] = (None,)
         self._chain = ChainCosts([none, *(devices[cut] for cut in cuts), none])
+        self._unbounded = deque(self._chain.costs)
         self._questions: dict[frozenset[Edge], BlockQuestion] = {}
         self._running: dict[Future[None], BlockQuestion] = {}
         self._joined_ns = inf
@@ -74,8 +83,6 @@ class Chain:
 
     def improve(self, search: Search) -> None:
         """Raise the bound and offer plans until the gap is closed or time is up."""
-        self._bound_edges(search)
-        self._raise(search)
         if search.standing.best is not None:
             plans = cut_up(self._problem, self._blocks, search.standing.best)
             for number, plan in enumerate(plans):
@@ -95,15 +102,13 @@ class Chain:
         self._raise(search)
 
     def _ask_all(self, search: Search, executor: ThreadPoolExecutor) -> None:
-        while not search.proven() and not search.deadline.is_over:
+        while not search.proven() and search.deadline.left_s > _LEAST_S:
+            self._bound_edges(search.deadline.within(_BOUNDING_S))
             self._start(search, executor)
-            if not self._running:
+            if not self._running and not self._unbounded:
                 return
-            done, _ = wait(
-                self._running,
-                timeout=min(_LOOK_S, search.deadline.left_s),
-                return_when=FIRST_COMPLETED,
-            )
+            look_s = 0 if self._unbounded else min(_LOOK_S, search.deadline.left_s)
+            done, _ = wait(self._running, timeout=look_s, return_when=FIRST_COMPLETED)
             for question in list(self._running.values()):
                 self._learn(question)
             for future in done:
@@ -138,7 +143,10 @@ class Chain:
         """Questions on the shortest path, the most urgent first: small ones, then large gaps."""
         _, path = self._chain.shortest(lambda cost: cost.bound_ns)
         running = {edge for question in self._running.values() for edge in question.edges}
-        todo = [e for e in path if not self._chain.costs[e].is_solved and e not in running]
+        # Of a block of which an edge is not bounded yet the path may take a wrong one.
+        end = self._unbounded[0][0] if self._unbounded else len(self._blocks)
+        bounded = (edge for edge in path if edge[0] < end and edge not in running)
+        todo = [edge for edge in bounded if not self._chain.costs[edge].is_solved]
         large = any(self._is_large(edge) for edge in todo)
         worth = self._worth(search) if large else set()
         found = []
@@ -156,7 +164,7 @@ class Chain:
         return (min(cost.makespan_ns, _LONG_NS) - cost.bound_ns) / float(2**question.tries)
 
     def _is_large(self, edge: Edge) -> bool:
-        return len(self._blocks[edge[0]].tasks) > SMALL_TASKS
+        return len(self._blocks[edge[0]].tasks) > _LARGE_TASKS
 
     def _question(self, edge: Edge, worth: set[Edge]) -> BlockQuestion:
         """Who asks about an edge, of a large block about all of its that are worth it."""
@@ -177,7 +185,7 @@ class Chain:
         block, ask = self._blocks[number], self._pool.run
         question = BlockQuestion(self._problem, block, number, edges, self._params, ask)
         elders = [q.tries for q in self._questions.values() if q.number == number]
-        question.tries = max(elders, default=0) if len(block.tasks) > SMALL_TASKS else 0
+        question.tries = max(elders, default=0) if len(block.tasks) > _LARGE_TASKS else 0
         return question
 
     def _worth(self, search: Search) -> set[Edge]:
@@ -204,16 +212,16 @@ class Chain:
         last = None if block.last is None else device_of[block.last]
         return number, first, last
 
-    def _bound_edges(self, search: Search) -> None:
-        """What can be said of each edge without a solver, as far as there is time."""
-        deadline = search.deadline.part(_BOUNDING_SHARE)
-        for (number, first, last), cost in self._chain.costs.items():
-            if deadline.is_over:
-                return
+    def _bound_edges(self, deadline: Deadline) -> None:
+        """What can be said of edges without a solver, block by block."""
+        while self._unbounded and not deadline.is_over:
+            edge = self._unbounded.popleft()
+            number, first, last = edge
+            cost = self._chain.costs[edge]
             firsts, lasts = ([d for d in (cut,) if d is not None] for cut in (first, last))
             problem = block_problem(self._problem, self._blocks[number], firsts, lasts)
             windows = time_windows(problem, eligible_devices(problem))
-            cost.bound_ns = bound_of_windows_ns(problem, windows)
+            cost.bound_ns = max(cost.bound_ns, bound_of_windows_ns(problem, windows))
 
     def _raise(self, search: Search) -> None:
         """No plan is shorter than the shortest path of bounds."""

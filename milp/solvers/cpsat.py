@@ -16,6 +16,9 @@ from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 LEAST_TIME_S = 1e-3
 """What is left for the search at least, however long the program took to build."""
 
+QUICK_TASKS = 20
+"""Of programs of up to so many tasks, presolving would take longer than the search."""
+
 _REPORT_S = 0.5
 """How often plans are passed on at most."""
 
@@ -30,6 +33,8 @@ def run(job: SolverJob, report: Report) -> SolverReport:
         model.hint(job.start)
     solver = cp_model.CpSolver()
     _set_options(solver, job)
+    if len(model.start) <= QUICK_TASKS:
+        _hurry(solver)
     left_s = job.time_limit_s - (monotonic() - began_s)
     solver.parameters.max_time_in_seconds = max(left_s, LEAST_TIME_S)
     solver.best_bound_callback = lambda bound: report(SolverReport(SolverStatus.UNSOLVED, bound))
@@ -73,6 +78,13 @@ def _set_options(solver: cp_model.CpSolver, job: SolverJob) -> None:
     parameters.use_timetable_edge_finding_in_cumulative = True
     parameters.use_strong_propagation_in_disjunctive = True
     parameters.use_dynamic_precedence_in_disjunctive = True
+
+
+def _hurry(solver: cp_model.CpSolver) -> None:
+    """Search at once: for small programs looking for what simplifies them takes longest."""
+    solver.parameters.cp_model_probing_level = 0
+    solver.parameters.symmetry_level = 0
+    solver.parameters.max_presolve_iterations = 1
 
 
 def _result(
