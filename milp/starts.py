@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from math import inf
 
 from surplus import placement
 from surplus.milp.annealing import Annealing, annealed
@@ -19,7 +20,8 @@ _FIRST = ("auto", "heft", "single", "best")
 """Policies in the order in which they are worth their time; all others follow."""
 
 _FEW_TASKS = 500
-"""Up to so many, every policy's plan is timed in the planned order, too; above, the best few."""
+"""Up to so many, every policy is asked, and its plan timed in the planned order, too; above, those
+that there is time for, and the best few."""
 
 _DECODED = 3
 
@@ -34,6 +36,9 @@ _SHARE, _LEAST_S = 0.2, 1.0
 
 ANNEALING_SHARE = 0.3
 """Of the time for a problem, before its solver is asked."""
+
+_LONGER = 4.0
+"""By how much the next policy may well take longer than any before it."""
 
 SMALL_TASKS = 40
 """Of blocks of up to so many a solver finds the best plan as fast as anything else."""
@@ -56,9 +61,11 @@ def known_incumbents(
     """
     if warm_start is not None:
         warm_start.check(problem)
-    placed = list(_candidates(problem, warm_start, _preparation(deadline)))
+    few = len(problem.tasks) <= _FEW_TASKS
+    preparation = None if few else _preparation(deadline)
+    placed = list(_candidates(problem, warm_start, preparation))
     placed.sort(key=lambda candidate: makespan_ns(problem, candidate))
-    wanted = len(placed) if len(problem.tasks) <= _FEW_TASKS else _DECODED
+    wanted = len(placed) if few else _DECODED
     for candidate in placed:
         fitting = [
             found
@@ -117,14 +124,16 @@ def _candidates(
     if warm_start is not None:
         yield warm_start
     yield from _single_devices(problem)
+    longest_s = 0.0
     for name in _policies(problem):
+        left_s = inf if deadline is None else deadline.left_s
+        if left_s <= _LONGER * longest_s:
+            return
         with suppress(placement.InfeasibleError):
             yield placement.make_policy(name).place(problem)
-        if deadline is not None and deadline.is_over:
-            return
-    by_price = priced_placement(
-        problem, eligible_devices(problem), deadline or Deadline(float("inf"))
-    )
+        if deadline is not None:
+            longest_s = max(longest_s, left_s - deadline.left_s)
+    by_price = priced_placement(problem, eligible_devices(problem), deadline or Deadline(inf))
     if by_price is not None:
         yield by_price
 

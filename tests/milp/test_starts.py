@@ -29,8 +29,10 @@ def test_every_policy_is_asked_where_there_is_time():
     assert names >= {"heft", "comm_sd", "all on cpu", "priced"}
 
 
-def test_no_policy_begins_when_its_share_of_the_time_is_over(monkeypatch):
+@pytest.mark.parametrize(("limit_s", "names"), [(30, ["auto"]), (150, ["auto", "heft"])])
+def test_no_policy_begins_that_may_take_too_long(monkeypatch, limit_s, names):
     clock, asked = Clock(), []
+    monkeypatch.setattr("surplus.milp.starts._FEW_TASKS", 5)
 
     class Slow:
         def __init__(self, name):
@@ -42,8 +44,8 @@ def test_no_policy_begins_when_its_share_of_the_time_is_over(monkeypatch):
             return Placement((0,) * len(problem.tasks), tuple(range(len(problem.tasks))), "slow")
 
     monkeypatch.setattr("surplus.placement.make_policy", Slow)
-    found = list(known_incumbents(PROBLEM, None, Deadline.after(30, clock)))
-    assert asked == ["auto", "heft"]
+    found = list(known_incumbents(PROBLEM, None, Deadline.after(limit_s, clock)))
+    assert asked == names
     assert found
 
 
