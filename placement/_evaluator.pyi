@@ -92,6 +92,17 @@ class Evaluator:
     def optimistic_costs_ns(self) -> Annotated[NDArray[numpy.int64], {"shape": (None, None)}]:
         """Least time to the end of the query after each task, as ways_home_ns."""
 
+    def comm_sd(
+        self,
+        default_device: Annotated[
+            NDArray[numpy.int64],
+            {"shape": (None,), "order": "C", "device": "cpu", "writable": False},
+        ],
+        alpha_ns: int,
+        most_passes: int = 10,
+    ) -> Annotated[NDArray[numpy.int64], {"shape": (None,)}]:
+        """Devices that Comm+SD chooses, by task; compare="default" of placement/comm_sd.py."""
+
     def hoft_tables(
         self,
     ) -> tuple[

@@ -1,7 +1,8 @@
 """``auto``: the best of what fast policies propose, improved, by native simulation.
 
-It proposes what HEFT, PEFT, HOFT and what lies between them find, what everything on one device
-comes to, and list schedules whose ranks and costs are shaken by seeded noise. Where a query falls
+It proposes what HEFT, PEFT, HOFT and what lies between them find, what HEFT finds for those tasks
+that Comm+SD lets go, what everything on one device comes to, and list schedules whose ranks and
+costs are shaken by seeded noise. Where a query falls
 into parts that run one after another, the shortest of each part are put together. Then seeded
 random changes of devices and order are kept where they help (placement/core/drift.hpp), and so are
 changes of tasks and chains one by one (``descent``).
@@ -45,10 +46,10 @@ _OVERDUE = 6
 """So many times ``time_ms`` may be used before it counts as exceeded."""
 
 _PROPOSAL_NS, _LISTED_NS = 50_000, 250
-"""What a proposal costs: by itself and for each task; beside its evaluation."""
+"""What a proposal costs beside its evaluation: by itself, and for each task with an edge."""
 
 _EVALUATION_NS, _EVALUATED_NS, _SUBMITTED_NS = 5_000, 200, 500
-"""What an evaluation costs: by itself and for each task, the last where a thread submits some."""
+"""What an evaluation costs: the same, the last where a thread submits some."""
 
 _PROPOSING, _IMPROVING = 0.55, 0.25
 """Shares of the time; the rest is for reading the problem and what is not foreseen."""
@@ -58,8 +59,11 @@ _DRIFT = 0.75
 """Share of the evaluations for random changes, which find more than systematic ones in little time
 where a query has many parts."""
 
-_SHAKEN_FIRST = 6
+_SHAKEN_FIRST = 5
 """So many shaken list schedules come before what only helps small or odd problems."""
+
+_THRESHOLDS = 4.0, 12.0, 1.5
+"""Thresholds of Comm+SD, in mean least service times."""
 
 _SEED = 22
 
@@ -120,10 +124,11 @@ class _Search:
         self._problem = problem
         self._asked = compiled(problem)
         self._end_ns = thread_time_ns() + _OVERDUE * budget_ns
-        tasks, devices = len(problem.tasks), range(len(problem.devices))
-        is_submitted = any(has_streams(problem, device) for device in devices)
-        evaluation_ns = _EVALUATION_NS + tasks * (_SUBMITTED_NS if is_submitted else _EVALUATED_NS)
-        proposal_ns = _PROPOSAL_NS + tasks * _LISTED_NS + evaluation_ns
+        edges = sum(len(tensor.consumers) for tensor in problem.tensors)
+        size = (len(problem.tasks) + edges) // 2
+        is_submitted = any(has_streams(problem, d) for d in range(len(problem.devices)))
+        evaluation_ns = _EVALUATION_NS + size * (_SUBMITTED_NS if is_submitted else _EVALUATED_NS)
+        proposal_ns = _PROPOSAL_NS + size * _LISTED_NS + evaluation_ns
         proposals = round(_PROPOSING * budget_ns) // proposal_ns
         self._proposals = min(_MOST_PROPOSALS, max(_LEAST_PROPOSALS, proposals))
         self._evaluations = min(_MOST_EVALUATIONS, round(_IMPROVING * budget_ns) // evaluation_ns)
@@ -147,23 +152,40 @@ class _Search:
         costs_ns = self._asked.optimistic_costs_ns()
         default = np.array([task.default_device for task in self._problem.tasks], np.int64)
         _, ratios, readers_ns = self._asked.hoft_tables()
+        pinned_ns = [self._pinned(home_ns, default, factor) for factor in _THRESHOLDS]
         yield self._listed(ranks, home_ns)
         yield self._listed(mean_costs(costs_ns), costs_ns)
         yield default, np.arange(len(default))
+        yield from (self._listed(ranks, table_ns) for table_ns in pinned_ns)
         yield self._listed(ratios, readers_ns, "fastest")
-        yield self._listed(ranks, costs_ns)
-        random = np.random.default_rng(_SEED)
+        yield self._listed(ranks, costs_ns, has_links=True)
+        random, tables_ns = np.random.default_rng(_SEED), (home_ns, costs_ns, pinned_ns[0])
         for _ in range(_SHAKEN_FIRST):
-            yield self._shaken(random, ranks, (home_ns, costs_ns))
+            yield self._shaken(random, ranks, tables_ns)
         yield self._ordered(default)
         for device in range(len(self._problem.devices)):
             yield self._ordered(np.where(home_ns[:, device] >= 0, device, default))
         yield self._listed(ranks, home_ns, "readers")
         while True:
-            yield self._shaken(random, ranks, (home_ns, costs_ns))
+            yield self._shaken(random, ranks, tables_ns)
 
-    def _listed(self, ranks: Reals, ahead_ns: Numbers, choice: Choice = "least") -> Proposal:
-        devices, starts_ns = self._asked.list_schedule(ranks, ahead_ns, choice)
+    def _pinned(self, home_ns: Numbers, default: Numbers, factor: float) -> Numbers:
+        """The ways home, those of tasks that Comm+SD would leave where they are barred elsewhere.
+
+        HEFT takes links for free: a crowd of tasks that each end a little earlier with megabytes to
+        copy would fill them.
+        """
+        services_ns = self._asked.services_ns()
+        fastest_ns = np.where(services_ns < 0, services_ns.max(initial=0), services_ns).min(axis=1)
+        threshold_ns = round(factor * float(fastest_ns.mean())) if len(default) else 0
+        stays = self._asked.comm_sd(default, threshold_ns) == default
+        others = np.arange(home_ns.shape[1]) != default[:, None]
+        return np.where(stays[:, None] & others, -1, home_ns)
+
+    def _listed(
+        self, ranks: Reals, ahead_ns: Numbers, choice: Choice = "least", *, has_links: bool = False
+    ) -> Proposal:
+        devices, starts_ns = self._asked.list_schedule(ranks, ahead_ns, choice, has_links)
         return devices, order_of(starts_ns)
 
     def _ordered(self, devices: Numbers) -> Proposal:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "comm_sd.hpp"
 #include "list_schedule.hpp"
 #include "search.hpp"
 #include "tables.hpp"
@@ -126,6 +127,14 @@ ValueError names the task that cannot run where it was placed.)")
             return by_device(self.problem(), optimistic_costs_ns(self.problem()));
           },
           "Least time to the end of the query after each task, as ways_home_ns.")
+      .def(
+          "comm_sd",
+          [](const Evaluator& self, const Numbers& default_device, Ns alpha_ns, int most_passes) {
+            return column(comm_sd(self.problem(), {default_device.data(), default_device.size()},
+                                  alpha_ns, most_passes));
+          },
+          "default_device"_a, "alpha_ns"_a, "most_passes"_a = 10,
+          "Devices that Comm+SD chooses, by task; compare=\"default\" of placement/comm_sd.py.")
       .def("hoft_tables", &hoft_tables,
            R"(HOFT's optimistic finishes, ranks, and what readers need from each device.
 

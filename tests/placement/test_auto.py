@@ -19,6 +19,7 @@ from surplus.placement.random_graphs import (
 )
 from tests.placement.exhaustive import able_devices
 from tests.placement.featured_problems import featured
+from tests.placement.hand_problems import cpu_gpu
 from tests.placement.limited_problems import with_limits, with_weights
 
 FAST = ("heft", "peft", "single")
@@ -48,6 +49,19 @@ def test_it_is_never_longer_than_the_policies_that_it_asks(seed, count, devices)
 def test_realistic_graphs_are_no_longer_than_by_best(problem):
     found = length_ns(problem, "auto")
     assert lower_bounds(problem).makespan_ns <= found <= length_ns(problem, "best")
+
+
+def lures(count):
+    """Pairs of which the first ends earlier on a CPU, but what it makes is needed on the GPU."""
+    services = [time for _ in range(count) for time in ((10_000, 11_000), (1_500_000, 35_000))]
+    edges = [(2 * pair, [2 * pair + 1], 400_000) for pair in range(count)]
+    return cpu_gpu(services, edges, latency_ns=10_000)
+
+
+def test_links_are_not_filled_for_a_little_time():
+    problem = lures(100)
+    assert length_ns(problem, "heft") > 2 * length_ns(problem, "comm_sd")
+    assert length_ns(problem, "auto") <= length_ns(problem, "comm_sd")
 
 
 def dispatched_ns(problem):

@@ -1,10 +1,15 @@
 """Algorithm 1 by hand. A byte takes a nanosecond, the threshold is 100 us unless said."""
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from surplus.placement import make_policy, simulate
 from surplus.placement.comm_sd import CommSD, CommSDBest, CommSDBestParams, CommSDParams
 from surplus.placement.communication import communication_ns
+from surplus.placement.evaluator import compiled
+from tests.placement.featured_problems import featured
 from tests.placement.hand_problems import CPU, GPU, cpu_gpu
 
 US = 1_000
@@ -106,3 +111,21 @@ def test_the_best_threshold_is_the_one_of_the_shortest_makespan():
 def test_wrong_options_are_named(name, options, named):
     with pytest.raises(ValueError, match=named):
         make_policy(name, **options)
+
+
+@given(seed=st.integers(0, 2**32), count=st.integers(0, 30), devices=st.integers(1, 4))
+@settings(max_examples=200, deadline=None)
+def test_the_native_choice_of_devices_is_the_same(seed, count, devices):
+    problem = featured(seed, count, devices)
+    default = np.array([task.default_device for task in problem.tasks], np.int64)
+    for alpha_ns in (0, 5, 20, 60):
+        expected = make_policy("comm_sd", alpha_ns=alpha_ns).place(problem).device_of
+        assert tuple(compiled(problem).comm_sd(default, alpha_ns).tolist()) == expected
+
+
+def test_the_native_choice_needs_a_default_device_for_each_task():
+    asked = compiled(cpu_gpu([LIGHT, (None, 3)]))
+    with pytest.raises(ValueError, match="a default device is needed for each task"):
+        asked.comm_sd(np.array([GPU]), 5)
+    with pytest.raises(ValueError, match="'t1' cannot run on its default device"):
+        asked.comm_sd(np.array([GPU, CPU]), 5)
