@@ -79,7 +79,7 @@ class AutoParams:
     ----------
     time_ms : float, optional
         How long it may think. By default 0.01 ms for each task, at least 4 ms. It has no use for
-        more than some 0.4 ms for each task.
+        more than some 2 ms for each task.
     """
 
     time_ms: float | None = None
@@ -152,7 +152,8 @@ class _Search:
         costs_ns = self._asked.optimistic_costs_ns()
         default = np.array([task.default_device for task in self._problem.tasks], np.int64)
         _, ratios, readers_ns = self._asked.hoft_tables()
-        pinned_ns = [self._pinned(home_ns, default, factor) for factor in _THRESHOLDS]
+        unit_ns = self._mean_least_ns()
+        pinned_ns = [self._pinned(home_ns, default, unit_ns * times) for times in _THRESHOLDS]
         yield self._listed(ranks, home_ns)
         yield self._listed(mean_costs(costs_ns), costs_ns)
         yield default, np.arange(len(default))
@@ -169,16 +170,19 @@ class _Search:
         while True:
             yield self._shaken(random, ranks, tables_ns)
 
-    def _pinned(self, home_ns: Numbers, default: Numbers, factor: float) -> Numbers:
+    def _mean_least_ns(self) -> float:
+        """Of all tasks the mean of the least service time."""
+        times_ns = self._asked.services_ns()
+        least_ns = np.where(times_ns < 0, times_ns.max(initial=0), times_ns).min(axis=1)
+        return float(least_ns.mean()) if len(least_ns) else 0.0
+
+    def _pinned(self, home_ns: Numbers, default: Numbers, threshold_ns: float) -> Numbers:
         """The ways home, those of tasks that Comm+SD would leave where they are barred elsewhere.
 
         HEFT takes links for free: a crowd of tasks that each end a little earlier with megabytes to
         copy would fill them.
         """
-        services_ns = self._asked.services_ns()
-        fastest_ns = np.where(services_ns < 0, services_ns.max(initial=0), services_ns).min(axis=1)
-        threshold_ns = round(factor * float(fastest_ns.mean())) if len(default) else 0
-        stays = self._asked.comm_sd(default, threshold_ns) == default
+        stays = self._asked.comm_sd(default, round(threshold_ns)) == default
         others = np.arange(home_ns.shape[1]) != default[:, None]
         return np.where(stays[:, None] & others, -1, home_ns)
 
