@@ -11,6 +11,9 @@ Departures from Algorithm 1 as printed, each of which changes results:
   by a nanosecond, stays there whatever its data; the text compares with the GPU, and so do we: a
   task that left its default device goes back (``compare="fastest"`` is as printed);
 - it knows no graph inputs and outputs; here these live on the host and cost copies, too.
+
+``auto`` asks a native twin for the devices (placement/core/comm_sd.cpp): a change of one is a
+change of both.
 """
 
 from __future__ import annotations
@@ -70,8 +73,8 @@ class CommSDBestParams:
     Parameters
     ----------
     alphas_ns : tuple of int, optional
-        The thresholds to try, in ns. By default those that the problem's own costs suggest
-        (threshold_search.py), and none and the paper's.
+        The thresholds to try, in ns. By default 0, the paper's, and those that the problem's own
+        costs suggest (threshold_search.py).
     """
 
     alphas_ns: tuple[int, ...] | None = None

@@ -61,20 +61,29 @@ def test_small_problems_with_everything(seed, task_count, device_count, choice):
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_hundreds_of_small_problems(choice):
+def test_many_small_problems(choice):
     random = Random(choice)
-    for _ in range(150):
+    for _ in range(60):
         problem = featured(random.getrandbits(32), random.randint(1, 30), random.randint(1, 4))
         agree(problem, random.getrandbits(32), choice)
 
 
 @pytest.mark.parametrize("choice", ["least", "fastest"])
-def test_more_gaps_than_one_chunk_holds(choice):
-    # The even tasks need data that comes late on another device, so that lanes are full of gaps
-    # that odd ones fill from the middle on.
+def test_large_problems(choice):
     agree(featured(3, 900, 2), 5, choice)
     agree(inception(2, 90), 5, choice)
     agree(detector(2, DetectorParams(40, 3, 60, 6)), 5, choice)
+
+
+def test_more_gaps_than_one_chunk_holds():
+    # 400 gaps of 5 ns, then tasks that fill them from the first one on, and some that none holds.
+    problem = gaps(400, fillers=(2, 3, 9))
+    asked, order = compiled(problem), list(range(len(problem.tasks), 0, -1))
+    home_ns = asked.ways_home_ns()
+    _, starts_ns = found = asked.list_schedule(np.array(order, float), home_ns)
+    expected = list_twin.list_schedule(problem, order, home_ns.tolist(), "least")
+    assert [numbers.tolist() for numbers in found] == list(expected)
+    assert starts_ns[-1] > 6 * 400 > starts_ns[-3]
 
 
 def test_ranks_and_costs_must_be_of_the_problem():
@@ -105,17 +114,20 @@ def test_copies_wait_for_each_other_where_that_is_asked_for():
     assert asked.list_schedule(*rules, has_links=True)[1].tolist() == [20]
 
 
-def gaps(count):
-    """As many gaps on one lane as tasks, then as many tasks that none of them holds.
+def gaps(count, fillers=(9,)):
+    """As many gaps of 5 ns on one lane as tasks, then as many tasks of each of some lengths.
 
     Tasks of the first half run on a device that has other work, each a little later than before.
     """
     devices = (Device("a"), Device("b"))
     early = [Task(f"e{i}", "Op", (6, None)) for i in range(count)]
     late = [Task(f"l{i}", "Op", (None, 1), default_device=1) for i in range(count)]
-    long = [Task(f"f{i}", "Op", (None, 9), default_device=1) for i in range(count)]
+    rest = [
+        Task(f"f{i}", "Op", (None, fillers[i % len(fillers)]), default_device=1)
+        for i in range(count * len(fillers))
+    ]
     edges = tuple(Tensor(f"x{i}", i, (count + i,), 0) for i in range(count))
-    return Problem("gaps", devices, (), tuple(early + late + long), edges)
+    return Problem("gaps", devices, (), tuple(early + late + rest), edges)
 
 
 def seconds(problem):
