@@ -23,6 +23,7 @@ def improve_folded(problem: Problem, folded: Folded, params: SolveParams, search
 
     def learned(progress: Progress) -> None:
         search.standing.raise_bound(progress.bound_ns)
+        _complete(problem, folded, inner, search)
 
     limit_s = max(deadline.left_s, 1e-3)
     inner = Search(folded.problem, replace(params, time_limit_s=limit_s), learned)
@@ -33,8 +34,13 @@ def improve_folded(problem: Problem, folded: Folded, params: SolveParams, search
         Chain(folded.problem, blocks, params).improve(inner)
     finally:
         search.message, search.proof = inner.message, inner.proof
-        if best is not None and inner.standing.best is not None:
-            search.offer(_whole_plan(problem, folded, inner.standing.best, best))
+
+
+def _complete(problem: Problem, folded: Folded, inner: Search, search: Search) -> None:
+    """Make a plan of the folded problem that is shorter than any of the whole one of the whole."""
+    found, best = inner.standing.best, search.standing.best
+    if found is not None and best is not None and found.makespan_ns < best.makespan_ns:
+        search.offer(_whole_plan(problem, folded, found, best))
 
 
 def _folded_plan(folded: Folded, found: Incumbent) -> Incumbent:

@@ -41,8 +41,8 @@ class Formulation(Protocol):
         ...
 
 
-CONSTRAINT_TASKS_MAX = 2_000
-"""Tasks of a constraint program: some 0.3 MB each with two devices, when the solver has grown."""
+CONSTRAINT_TASKS_MAX = 1_000
+"""Tasks of a constraint program: of more, solvers find in a minute neither plans nor bounds."""
 
 _PAIR_S = 2e-5
 """What an integer program takes to be written down for each pair of tasks."""
