@@ -97,7 +97,7 @@ class Chain:
             executor.shutdown()
         for question in self._running.values():
             self._learn(question)
-            self._say(question, search)
+            self._say(question, "the time was over", search)
         self._join(search)
         self._raise(search)
 
@@ -115,7 +115,7 @@ class Chain:
                 question = self._running.pop(future)
                 future.result()
                 self._learn(question)
-                self._say(question, search)
+                self._say(question, question.search.message, search)
             self._raise(search)
             if self._joining_s <= _JOINS_SHARE * search.standing.elapsed_s:
                 self._join(search)
@@ -230,11 +230,11 @@ class Chain:
         if all(self._chain.costs[edge].is_solved for edge in path):
             search.message = "the blocks are solved, but no plan as short as they are is known"
 
-    def _say(self, question: BlockQuestion, search: Search) -> None:
+    def _say(self, question: BlockQuestion, message: str, search: Search) -> None:
         count = len(self._blocks)
         search.proof = f"{count} blocks in series, proven by {self._params.solver}"
         if not question.search.proven():
-            search.message = f"block {question.number + 1} of {count}: {question.search.message}"
+            search.message = f"block {question.number + 1} of {count}: {message}"
 
     def _join(self, search: Search) -> None:
         """Join the blocks' best plans, if that is shorter than what was joined before."""

@@ -3,7 +3,7 @@
 import pytest
 
 from surplus.milp import SolveParams, Status, solve
-from surplus.milp.bounds import combinatorial_bound_ns
+from surplus.milp.bounds import bound_of_windows_ns, combinatorial_bound_ns
 from surplus.milp.load_cuts import load_cuts
 from surplus.milp.reductions import fix_devices
 from tests.placement.exhaustive_schedule import instance, optimum
@@ -17,6 +17,7 @@ def check_reductions(seed):
     best = optimum(problem)
     assert combinatorial_bound_ns(problem) <= best.makespan_ns, seed
     windows = fix_devices(problem, best.makespan_ns)
+    assert bound_of_windows_ns(problem, windows) <= best.makespan_ns, seed
     ends = []
     for task, (device, start) in enumerate(zip(best.devices, best.starts_ns, strict=True)):
         ends.append(start + problem.tasks[task].service_ns[device])
