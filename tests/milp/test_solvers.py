@@ -57,8 +57,8 @@ def test_other_gurobi_errors_keep_their_text():
 
 @pytest.mark.skipif(not HAS_GUROBI, reason="gurobipy is not installed")
 def test_gurobi_tells_its_limit_and_leaves_the_plan():
-    problem = detector(0, DetectorParams(10, 2, 20, 4))
-    result = solve(problem, SolveParams("gurobi", 30))
+    problem = detector(0, DetectorParams(5, 1, 38, 1))
+    result = solve(problem, SolveParams("gurobi", 60))
     assert result.placement is not None
     assert "licence" in result.message
     assert "2000 variables" in result.message
