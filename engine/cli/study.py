@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _SUMMARY = "compare placement policies on families of problems, or on problems in files"
 _EXAMPLE = """
 engine study --families detector,inception --tasks 60,200 --seeds 5 --plot study.html
-engine study --problems problems/ --policies heft,best,auto --json
+engine study --problems problems/ --policies heft,auto --json
 """
-_POLICIES = ("single", "comm_sd", "comm_sd_best", "heft", "best")
+_POLICIES = ("single", "comm_sd", "comm_sd_best", "heft", "peft", "auto")
 
 
 def add_parser(verbs: Any) -> None:

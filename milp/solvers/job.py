@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
+MANY = "--many"
+"""Has a solver's process do job after job."""
+
 
 class SolverStatus(StrEnum):
     """How a solver ended."""

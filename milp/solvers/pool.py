@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
 
-from surplus.milp.solvers.job import SolverJob, SolverReport
+from surplus.milp.solvers.job import MANY, SolverJob, SolverReport
 from surplus.milp.solvers.process import WORKER, JobReports, drain, kill, start, watched
-from surplus.milp.solvers.worker import MANY
 
 
 class SolverPool:

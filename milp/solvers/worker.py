@@ -13,9 +13,7 @@ from threading import Lock
 
 from surplus.milp.errors import SolverUnavailableError
 from surplus.milp.solvers import load_solver
-from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
-
-MANY = "--many"
+from surplus.milp.solvers.job import MANY, SolverJob, SolverReport, SolverStatus
 
 
 def main() -> int:
