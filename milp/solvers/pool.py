@@ -58,6 +58,8 @@ class _Server:
         self._worker = worker
         self._process: subprocess.Popen[str] | None = None
         self._stopped = False
+        # Nothing is started while it is being stopped.
+        self._lock = threading.Lock()
         self._words: list[str] = []
         self._errors = threading.Thread()
 
@@ -81,10 +83,10 @@ class _Server:
 
     def stop(self) -> None:
         """Kill the process, and start no other."""
-        self._stopped = True
-        process = self._process
-        if process is not None:
-            kill(process)
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                kill(self._process)
 
     def end(self) -> str:
         """Kill the process if there is one; returns what it said last."""
@@ -101,13 +103,17 @@ class _Server:
         return self._words[-1] if self._words else ""
 
     def _started(self) -> subprocess.Popen[str] | None:
-        if self._process is None and not self._stopped:
-            words: list[str] = []
-            self._process = process = start(self._worker)
-            self._words = words
-            self._errors = threading.Thread(target=drain, args=(process.stderr, words), daemon=True)
-            self._errors.start()
-        return self._process
+        with self._lock:
+            if self._process is None and not self._stopped:
+                self._start()
+            return self._process
+
+    def _start(self) -> None:
+        self._process = process = start(self._worker)
+        words: list[str] = []
+        self._words = words
+        self._errors = threading.Thread(target=drain, args=(process.stderr, words), daemon=True)
+        self._errors.start()
 
 
 def _attend(process: subprocess.Popen[str], job: SolverJob, reports: JobReports) -> bool:

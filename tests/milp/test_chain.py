@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from surplus.milp import SolveParams, Status, solve
+from surplus.milp import SolveParams, Status, chain, solve
 from surplus.milp.chain import Chain
 from surplus.milp.search import Search
 from surplus.milp.series import series_blocks
@@ -80,6 +80,28 @@ def test_the_known_plan_is_never_lost():
     warm = solve(PROBLEM, SolveParams("cpsat", 30)).placement
     result = chained(PROBLEM, SolveParams("cpsat", 0.05, threads=1, warm_start=warm))
     assert result.makespan_ns <= simulate(PROBLEM, warm).makespan_ns
+
+
+def test_ctrl_c_leaves_the_plan_and_no_process(monkeypatch):
+    started = []
+    real_start, real_wait = pool.start, chain.wait
+
+    def interrupt(running, **limits):
+        if not started:
+            return real_wait(running, timeout=0.01, return_when=limits["return_when"])
+        raise KeyboardInterrupt
+
+    def start(worker):
+        started.append(real_start(worker))
+        return started[-1]
+
+    monkeypatch.setattr(pool, "start", start)
+    monkeypatch.setattr(chain, "wait", interrupt)
+    result = solve(PROBLEM, SolveParams("cpsat", 60, threads=2))
+    assert result.message == "interrupted"
+    assert validate(PROBLEM, result.placement, result.timeline) == []
+    assert started
+    assert all(process.poll() is not None for process in started)
 
 
 def test_large_blocks_are_asked_about_for_all_devices_of_their_cuts():
