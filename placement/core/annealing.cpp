@@ -17,11 +17,10 @@ Plan start_of(const Problem& problem, const Placed& placed, const Constants& con
   simulation.run(placed);
   if (!Room(problem, constants).holds(simulation))
     throw std::invalid_argument("annealing: the start does not fit into the memories");
-  Plan plan;
-  plan.device_of.assign(placed.device_of.begin(), placed.device_of.end());
-  plan.priority.assign(placed.priority.begin(), placed.priority.end());
-  plan.makespan_ns = simulation.makespan_ns();
-  return plan;
+  const Query& query = std::as_const(simulation).query();
+  return {{query.device_of.begin(), query.device_of.end()},
+          {query.rank_of.begin(), query.rank_of.end()},
+          simulation.makespan_ns()};
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // The best plan that several threads have found.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "query.hpp"
@@ -19,10 +20,13 @@ struct Plan {
   [[nodiscard]] Placed placed() const noexcept { return {device_of, priority, false}; }
 };
 
-/// Thread-safe.
+/// Thread-safe. Plans are offered much more often than asked for, and as the search has them.
 class BestPlan {
  public:
-  explicit BestPlan(Plan plan) : plan_(std::move(plan)), makespan_ns_(plan_.makespan_ns) {}
+  explicit BestPlan(const Plan& plan)
+      : device_of_(plan.device_of.begin(), plan.device_of.end()),
+        rank_of_(plan.priority.begin(), plan.priority.end()),
+        makespan_ns_(plan.makespan_ns) {}
 
   // Relaxed: who wants the plan itself takes the lock.
   [[nodiscard]] Ns makespan_ns() const noexcept {
@@ -30,19 +34,21 @@ class BestPlan {
   }
   [[nodiscard]] Plan plan() const {
     const std::scoped_lock lock(mutex_);
-    return plan_;
+    return {
+        {device_of_.begin(), device_of_.end()}, {rank_of_.begin(), rank_of_.end()}, makespan_ns()};
   }
   /// Taken if it is shorter than all before.
-  void offer(const Plan& plan) {
+  void offer(Ns makespan_ns, std::span<const Index> device_of, std::span<const Index> rank_of) {
     const std::scoped_lock lock(mutex_);
-    if (plan.makespan_ns >= plan_.makespan_ns) return;
-    plan_ = plan;
-    makespan_ns_.store(plan.makespan_ns, std::memory_order_relaxed);
+    if (makespan_ns >= this->makespan_ns()) return;
+    std::ranges::copy(device_of, device_of_.begin());
+    std::ranges::copy(rank_of, rank_of_.begin());
+    makespan_ns_.store(makespan_ns, std::memory_order_relaxed);
   }
 
  private:
   mutable std::mutex mutex_;
-  Plan plan_;
+  std::vector<Index> device_of_, rank_of_;
   std::atomic<Ns> makespan_ns_;
 };
 

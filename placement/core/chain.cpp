@@ -111,18 +111,15 @@ bool Chain::has_room() {
 }
 
 void Chain::note_best() {
-  if (replay_.makespan_ns() < best_.makespan_ns()) best_.offer(plan());
+  if (replay_.makespan_ns() < best_.makespan_ns())
+    best_.offer(replay_.makespan_ns(), replay_.devices(), replay_.ranks());
 }
 
 /// With what was changed.
 Plan Chain::plan() const {
-  Plan found;
-  for (Index task = 0; task < problem_.task_count(); ++task) {
-    found.device_of.push_back(replay_.device(task));
-    found.priority.push_back(replay_.rank(task));
-  }
-  found.makespan_ns = replay_.makespan_ns();
-  return found;
+  const auto devices = replay_.devices();
+  const auto ranks = replay_.ranks();
+  return {{devices.begin(), devices.end()}, {ranks.begin(), ranks.end()}, replay_.makespan_ns()};
 }
 
 }  // namespace placement

@@ -38,7 +38,7 @@ struct LinkMoment {
   friend bool operator==(const LinkMoment&, const LinkMoment&) = default;
 };
 
-/// All of them. Two that are equal go on alike, `at_ns` apart.
+/// All of them. From two that are equal all goes on alike, at whichever time.
 struct Moment {
   std::vector<Coming> coming;  ///< in the order in which it will be booked
   std::vector<DeviceMoment> devices;
@@ -48,7 +48,6 @@ struct Moment {
 
 /// A moment, and what came before it.
 struct Saved {
-  Ns at_ns = 0;
   Index ended = 0;               ///< tasks
   std::uint64_t ended_hash = 0;  ///< the same for the same tasks
   std::vector<Index> missing;    ///< inputs that each task lacks

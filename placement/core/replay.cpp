@@ -15,6 +15,13 @@ constexpr std::size_t most_bytes = std::size_t{16} << 20;
 /// Fewer tasks than that are played as soon as a moment is restored.
 constexpr Index least_spacing = 8;
 
+/// Moments between two looks at whether too much work is left: looking at each takes a tenth of
+/// all.
+constexpr unsigned looks_every = 8;
+
+/// By how much sums of doubles may be wrong.
+constexpr double rounding = 1e-12;
+
 Index spacing_of(const Problem& problem) {
   const Index count = problem.task_count();
   const std::size_t moment_bytes = static_cast<std::size_t>(count + 1) * sizeof(Index);
@@ -56,8 +63,7 @@ void Replay::reset(const Placed& placed) {
   std::ranges::fill(uses_, 0);
   for (const Index device : query_.device_of) ++uses_[at(device)];
   forget_change();
-  std::ranges::move(saved_, std::back_inserter(spare_));
-  saved_.clear();
+  spare(0, saved_.size());
   from_ = 0;
   go_back();
   makespan_ns_ = *play(end_of_times_ns, true);
@@ -144,28 +150,30 @@ Ns Replay::first_effect_ns() const noexcept {
 
 /// How many moments are before.
 std::size_t Replay::saved_before(Ns ns) const noexcept {
-  const auto found =
-      std::ranges::lower_bound(saved_, ns, {}, [](const auto& s) { return s->at_ns; });
+  const auto found = std::ranges::lower_bound(saved_, ns, {}, &Kept::at_ns);
   return static_cast<std::size_t>(found - saved_.begin());
 }
 
 void Replay::go_back() {
   if (from_ > 0) {
-    simulation_.restore(*saved_[from_ - 1]);
+    simulation_.restore(*saved_[from_ - 1].saved, saved_[from_ - 1].at_ns);
     for (const Changed& changed : changed_) {
-      add_work(changed.task, changed.device_before, -1);
-      add_work(changed.task, device(changed.task), 1);
+      const Index after = device(changed.task);
+      simulation_.add_work(changed.device_before, -work_ns(changed.task, changed.device_before));
+      simulation_.add_work(after, work_ns(changed.task, after));
     }
     return;
   }
   simulation_.rewind();
-  for (Index task = 0; task < problem_.task_count(); ++task) add_work(task, device(task), 1);
+  for (Index task = 0; task < problem_.task_count(); ++task)
+    simulation_.add_work(device(task), work_ns(task, device(task)));
 }
 
-void Replay::add_work(Index task, Index device, double sign) noexcept {
-  const auto width = static_cast<double>(problem_.width(task, device));
-  const auto service_ns = static_cast<double>(problem_.service_ns(task, device));
-  simulation_.add_work(device, sign * width * service_ns);
+/// Time of lanes that a task takes; nobody adds it up where a thread submits.
+double Replay::work_ns(Index task, Index device) const noexcept {
+  if (problem_.has_streams(device)) return 0;
+  return static_cast<double>(problem_.width(task, device)) *
+         static_cast<double>(problem_.service_ns(task, device));
 }
 
 std::optional<Ns> Replay::play(Ns limit_ns, bool keeps) {
@@ -173,32 +181,40 @@ std::optional<Ns> Replay::play(Ns limit_ns, bool keeps) {
   Ns known_ns = 0;  // until when the changed tasks matter
   for (const Changed& changed : changed_) known_ns = std::max(known_ns, end_ns(changed.task));
   std::size_t next = from_;
-  while (next < saved_.size() && saved_[next]->at_ns <= known_ns) ++next;
+  while (next < saved_.size() && saved_[next].at_ns <= known_ns) ++next;
   Index ended = simulation_.ended();
   Index due = ended + spacing_;
-  while (simulation_.step()) {
-    if (simulation_.least_end_ns() > static_cast<double>(limit_ns)) return std::nullopt;
+  const auto is_too_long = [&] {
+    return simulation_.least_end_ns() > static_cast<double>(limit_ns) * (1 + rounding);
+  };
+  if (is_too_long()) return std::nullopt;
+  for (unsigned step = 1; simulation_.step(); ++step) {
+    if (step % looks_every == 0 && is_too_long()) return std::nullopt;
     if (simulation_.ended() == ended || !simulation_.is_between()) continue;
     ended = simulation_.ended();
-    while (next < saved_.size() && saved_[next]->ended < ended) ++next;
-    if (next < saved_.size() && simulation_.is_at(*saved_[next], scratch_)) {
-      met_ = Met{next, simulation_.now_ns() - saved_[next]->at_ns};
-      const Ns found_ns = makespan_ns_ + met_->later_ns;
-      return found_ns <= limit_ns ? std::optional(found_ns) : std::nullopt;
+    while (next < saved_.size() && saved_[next].saved->ended < ended) ++next;
+    if (next < saved_.size() && simulation_.is_at(*saved_[next].saved, scratch_)) {
+      met_ = Met{next, simulation_.now_ns() - saved_[next].at_ns};
+      return within(makespan_ns_ + met_->later_ns, limit_ns);
     }
     if (!keeps || ended < due || ended == problem_.task_count()) continue;
     save();
     due = ended + spacing_;
   }
-  const Ns found_ns = simulation_.makespan_ns();
+  return within(simulation_.makespan_ns(), limit_ns);
+}
+
+std::optional<Ns> Replay::within(Ns found_ns, Ns limit_ns) const {
+  if (simulation_.least_end_ns() > static_cast<double>(found_ns) * (1 + rounding))
+    throw std::logic_error("replay: more work was left than the query took");
   return found_ns <= limit_ns ? std::optional(found_ns) : std::nullopt;
 }
 
 void Replay::save() {
   if (spare_.empty()) spare_.push_back(std::make_unique<Saved>());
-  fresh_.push_back(std::move(spare_.back()));
+  fresh_.push_back({simulation_.now_ns(), std::move(spare_.back())});
   spare_.pop_back();
-  simulation_.save(*fresh_.back());
+  simulation_.save(*fresh_.back().saved);
 }
 
 void Replay::keep() {
@@ -212,8 +228,8 @@ void Replay::keep() {
 /// What began up to where was gone back to is as it was; what began after all was the same again is
 /// only later; the rest is as it was played.
 void Replay::take_times() {
-  const Ns from_ns = from_ > 0 ? saved_[from_ - 1]->at_ns : -1;
-  const Ns met_ns = met_ ? saved_[met_->saved]->at_ns : end_of_times_ns;
+  const Ns from_ns = from_ > 0 ? saved_[from_ - 1].at_ns : -1;
+  const Ns met_ns = met_ ? saved_[met_->saved].at_ns : end_of_times_ns;
   for (std::size_t task = 0; task < start_ns_.size(); ++task) {
     if (start_ns_[task] <= from_ns) continue;
     if (start_ns_[task] > met_ns) {
@@ -227,17 +243,35 @@ void Replay::take_times() {
 }
 
 void Replay::take_moments() {
+  move_work();
   const std::size_t to = met_ ? met_->saved : saved_.size();
   for (std::size_t place = to; place < saved_.size(); ++place)
-    saved_[place]->at_ns += met_->later_ns;
-  const auto offset = [&](std::size_t place) {
-    return saved_.begin() + static_cast<std::ptrdiff_t>(place);
-  };
-  std::move(offset(from_), offset(to), std::back_inserter(spare_));
-  const auto hole = saved_.erase(offset(from_), offset(to));
-  saved_.insert(hole, std::make_move_iterator(fresh_.begin()),
-                std::make_move_iterator(fresh_.end()));
+    saved_[place].at_ns += met_->later_ns;
+  spare(from_, to);
+  saved_.insert(saved_.begin() + static_cast<std::ptrdiff_t>(from_),
+                std::make_move_iterator(fresh_.begin()), std::make_move_iterator(fresh_.end()));
   fresh_.clear();
+}
+
+/// Before what was played anew, changed tasks have yet to start: on other devices now.
+void Replay::move_work() {
+  for (const Changed& changed : changed_) {
+    const Index after = device(changed.task);
+    if (after == changed.device_before) continue;
+    for (std::size_t place = 0; place < from_; ++place) {
+      std::vector<DeviceMoment>& devices = saved_[place].saved->moment.devices;
+      devices[at(changed.device_before)].work_ns -= work_ns(changed.task, changed.device_before);
+      devices[at(after)].work_ns += work_ns(changed.task, after);
+    }
+  }
+}
+
+/// Takes out moments, to be used again.
+void Replay::spare(std::size_t first, std::size_t end) {
+  const auto begin = saved_.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto stop = saved_.begin() + static_cast<std::ptrdiff_t>(end);
+  for (auto kept = begin; kept != stop; ++kept) spare_.push_back(std::move(kept->saved));
+  saved_.erase(begin, stop);
 }
 
 void Replay::undo() {

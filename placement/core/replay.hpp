@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,9 @@ class Replay {
   [[nodiscard]] Index rank(Index task) const noexcept { return query_.rank_of[at(task)]; }
   [[nodiscard]] Index task_at(Index rank) const noexcept { return query_.task_at[at(rank)]; }
 
+  [[nodiscard]] std::span<const Index> devices() const noexcept { return query_.device_of; }
+  [[nodiscard]] std::span<const Index> ranks() const noexcept { return query_.rank_of; }
+
   /// Puts a task on a device that can run it.
   void place(Index task, Index device);
   void swap_ranks(Index a, Index b);
@@ -54,6 +58,10 @@ class Replay {
   struct Changed {
     Index task, device_before;
   };
+  struct Kept {
+    Ns at_ns;
+    std::unique_ptr<Saved> saved;
+  };
   struct Met {
     std::size_t saved;  ///< index of the moment at which all is as it was
     Ns later_ns;        ///< how much later; may be negative
@@ -65,12 +73,16 @@ class Replay {
   [[nodiscard]] Ns first_effect_ns() const noexcept;
   [[nodiscard]] std::size_t saved_before(Ns ns) const noexcept;
   void go_back();
-  void add_work(Index task, Index device, double sign) noexcept;
+  [[nodiscard]] double work_ns(Index task, Index device) const noexcept;
   /// Plays on; the makespan, if that is within the limit. Moments are saved if `keeps`.
   [[nodiscard]] std::optional<Ns> play(Ns limit_ns, bool keeps);
+  /// What was found, checked against what the work that is left would have taken.
+  [[nodiscard]] std::optional<Ns> within(Ns found_ns, Ns limit_ns) const;
   void save();
   void take_times();
   void take_moments();
+  void move_work();
+  void spare(std::size_t first, std::size_t end);
   void forget_change();
 
   const Problem& problem_;
@@ -82,7 +94,8 @@ class Replay {
   std::vector<Index> uses_;  // tasks by device
   std::vector<Ns> start_ns_, end_ns_;
   Ns makespan_ns_ = 0;
-  std::vector<std::unique_ptr<Saved>> saved_, fresh_, spare_;
+  std::vector<Kept> saved_, fresh_;
+  std::vector<std::unique_ptr<Saved>> spare_;
   Moment scratch_;
 
   // of the change

@@ -19,6 +19,7 @@ Simulation::Simulation(const Problem& problem)
       is_used_(at(problem.device_count())),
       urgency_(at(problem.memory_count()), nobody) {
   for (Index device = 0; device < problem.device_count(); ++device) {
+    has_streams_ |= problem.has_streams(device);
     lanes_.emplace_back(query_, device);
     streams_.push_back(problem.has_streams(device) ? std::make_unique<Streams>(query_, device)
                                                    : nullptr);
@@ -71,7 +72,6 @@ bool Simulation::step() {
 }
 
 void Simulation::save(Saved& saved) {
-  saved.at_ns = now_ns_;
   saved.ended = ended_;
   saved.ended_hash = ended_hash_;
   saved.missing = query_.missing;
@@ -109,16 +109,18 @@ bool Simulation::is_at(const Saved& saved, Moment& scratch) {
   return scratch == saved.moment && query_.missing == saved.missing;
 }
 
-void Simulation::restore(const Saved& saved) {
-  now_ns_ = makespan_ns_ = saved.at_ns;
+void Simulation::restore(const Saved& saved, Ns now_ns) {
+  now_ns_ = makespan_ns_ = now_ns;
   ended_ = saved.ended;
   ended_hash_ = saved.ended_hash;
   is_asked_ = false;
   std::ranges::fill(urgency_, nobody);
   query_.missing = saved.missing;
   restore_coming(saved.moment.coming);
-  std::ranges::fill(query_.launched_ns, -1);
-  std::ranges::fill(query_.is_running, 0);
+  if (has_streams_) {
+    std::ranges::fill(query_.launched_ns, -1);
+    std::ranges::fill(query_.is_running, 0);
+  }
   for (std::size_t device = 0; device < lanes_.size(); ++device) {
     if (streams_[device])
       streams_[device]->restore(saved.moment.devices[device], now_ns_);

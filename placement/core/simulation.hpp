@@ -48,10 +48,10 @@ class Simulation {
   void save(Saved& saved);
   /// Whether all goes on as from there; `scratch` saves allocations.
   [[nodiscard]] bool is_at(const Saved& saved, Moment& scratch);
-  /// Goes back to it, under the placement that `query()` holds now: what that changes must not have
-  /// mattered before. Whatever it was doing is forgotten, even what was left by an exception.
-  /// `copies()` has from then on only those that were on their way.
-  void restore(const Saved& saved);
+  /// Goes back to it as if it were now, under the placement that `query()` holds now: what that
+  /// changes must not have mattered before. Whatever it was doing is forgotten, even what was left
+  /// by an exception. `copies()` has from then on only those that were on their way.
+  void restore(const Saved& saved, Ns now_ns);
   /// Needed before that where devices have become used or unused since the last rewind.
   void find_threads();
 
@@ -92,6 +92,7 @@ class Simulation {
   std::vector<Wire> wires_;                        // by link
   std::vector<Index> urgency_;  // by memory: first rank that wants a tensor there; or nobody
   std::vector<Copy> copies_;
+  bool has_streams_ = false;  // any device
   bool is_asked_ = false;
   Ns now_ns_ = 0;
   Ns makespan_ns_ = 0;
