@@ -132,26 +132,34 @@ TEST(a_lane_that_is_full_holds_back_no_segment_of_another_one) {
   MachineOwner machine(machine_of({cpu(1), params}));
   const PlanPtr chain = sums(machine, 10, true, false), fan = sums(machine, 2, false, false);
   const auto turn = cuda::capture_turn();  // no further lane is opened
-  std::vector<RunPtr> urgent;
-  for (std::int64_t i = 0; i < 20; ++i)
-    urgent.push_back(
-        machine->submit(*chain, Inputs{tensor(i, size)}, {.priority = 1, .traced = true}));
-  const RunPtr other = machine->submit(*fan, Inputs{tensor(1, size)}, {.traced = true});
   const auto starts_of = [](const Plan& plan, const Run& run) {
     std::vector<std::int64_t> starts;
     for (std::uint32_t i = 0; i < plan.node_count(); ++i)
       if (plan.node(i).kind == NodeKind::segment) starts.push_back(run.spans()[i].start_ns);
     return starts;
   };
-  std::vector<std::int64_t> all;
-  for (const RunPtr& run : urgent) {
-    CHECK(run->wait(0, false));
-    std::ranges::copy(starts_of(*chain, *run), std::back_inserter(all));
+  bool was_asked_in_time = false;
+  // Where others use the cores, the urgent ones may be over before the last one is submitted.
+  for (int attempt = 0; attempt < 100 && !was_asked_in_time; ++attempt) {
+    std::vector<RunPtr> urgent;
+    for (std::int64_t i = 0; i < 20; ++i)
+      urgent.push_back(
+          machine->submit(*chain, Inputs{tensor(i, size)}, {.priority = 1, .traced = true}));
+    const RunPtr other = machine->submit(*fan, Inputs{tensor(1, size)}, {.traced = true});
+    const std::int64_t asked_ns = now_ns();
+    std::vector<std::int64_t> all;
+    for (const RunPtr& run : urgent) {
+      CHECK(run->wait(0, false));
+      std::ranges::copy(starts_of(*chain, *run), std::back_inserter(all));
+    }
+    CHECK(other->wait(0, false));
+    std::ranges::sort(all);
+    was_asked_in_time = asked_ns < all[all.size() / 4];
+    // Until the last of them have begun, some always wait before it.
+    if (was_asked_in_time)
+      CHECK(std::ranges::min(starts_of(*fan, *other)) < all[all.size() * 3 / 4]);
   }
-  CHECK(other->wait(0, false));
-  std::ranges::sort(all);
-  // Until the last of them have begun, some always wait before it.
-  CHECK(std::ranges::min(starts_of(*fan, *other)) < all[all.size() / 2]);
+  CHECK(was_asked_in_time);
   fake.check_clean();
 }
 
