@@ -66,6 +66,8 @@ void Lanes::restore(const DeviceMoment& moment) {
 }
 
 double Lanes::least_end_ns(Ns now_ns) const noexcept {
+  // Where nothing is left to start, it may be a thread alone that is busy still.
+  if (work_ns_ <= 0) return static_cast<double>(last_end_ns_);
   const std::int64_t lanes = query_->problem.device(device_).lanes;
   const Ns from_ns = lanes == 1 ? std::max(now_ns, last_end_ns_) : now_ns;
   return static_cast<double>(from_ns) + work_ns_ / static_cast<double>(lanes);

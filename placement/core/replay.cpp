@@ -12,7 +12,7 @@ namespace {
 constexpr Index most_moments = 256;
 constexpr std::size_t most_bytes = std::size_t{16} << 20;
 
-/// Fewer tasks than that are played as soon as a moment is restored.
+/// So many tasks end between two of them at least: restoring one takes about as long.
 constexpr Index least_spacing = 8;
 
 /// Moments between two looks at whether too much work is left: looking at each takes a tenth of
