@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 from surplus.placement.fit_memory import InfeasibleError
 from surplus.placement.memory import capacities, memory_use
 from surplus.placement.occupancy import busiest_of
-from surplus.placement.periodic_attempt import Attempt, LaneGroups
-from surplus.placement.periodic_jobs import Job, crowded_lanes, held_by, jobs_of
+from surplus.placement.periodic_attempt import LaneGroups, PeriodicAttempt
+from surplus.placement.periodic_jobs import PeriodicJob, crowded_lanes, held_by, jobs_of
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.timeline import Span, SpanKind, Timeline
@@ -114,7 +114,9 @@ def periodic_schedule(
         if found and interval_ns > (1 + slack) * found[0].interval_ns:
             break
         for share in _FILLED_FROM:
-            attempt = Attempt(problem, placement, jobs, groups, interval_ns, filled_from=share)
+            attempt = PeriodicAttempt(
+                problem, placement, jobs, groups, interval_ns, filled_from=share
+            )
             if (spans := attempt.spans()) is None:
                 continue
             timeline = Timeline.of(spans, f"periodic, {placement.policy}")
@@ -144,6 +146,6 @@ def _groups(problem: Problem, placement: Placement) -> Iterator[tuple[str, LaneG
         yield device.name, LaneGroups(max(1, crowded_lanes(device) // size), size)
 
 
-def _intervals(load_ns: int, jobs: list[Job]) -> Iterator[int]:
+def _intervals(load_ns: int, jobs: list[PeriodicJob]) -> Iterator[int]:
     yield from (math.ceil(load_ns * (1 + growth)) for growth in _GROWTH)
     yield sum(time_ns for _, time_ns in held_by(jobs)) + sum(job.latency_ns for job in jobs) + 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from surplus.placement.circular_table import CircularTable
-from surplus.placement.periodic_jobs import Job, held_by
+from surplus.placement.periodic_jobs import PeriodicJob, held_by
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.timeline import Span, SpanKind
@@ -22,12 +22,12 @@ class LaneGroups:
     size: int
 
 
-class Attempt:
+class PeriodicAttempt:
     """A list schedule on tables that repeat themselves.
 
     Parameters
     ----------
-    jobs : sequence of Job
+    jobs : sequence of PeriodicJob
         Of one query.
     groups : mapping of str to LaneGroups
         By device: a lane comes again after ``count`` intervals.
@@ -39,7 +39,7 @@ class Attempt:
         self,
         problem: Problem,
         placement: Placement,
-        jobs: Sequence[Job],
+        jobs: Sequence[PeriodicJob],
         groups: Mapping[str, LaneGroups],
         interval_ns: int,
         *,
@@ -151,7 +151,7 @@ class Attempt:
             if job.kind is not None:
                 yield self._span(job, job.kind, ready_ns[index], self._start_ns[index])
 
-    def _span(self, job: Job, kind: SpanKind, ready_ns: int, start_ns: int) -> Span:
+    def _span(self, job: PeriodicJob, kind: SpanKind, ready_ns: int, start_ns: int) -> Span:
         times = (ready_ns, start_ns, start_ns + job.time_ns + job.latency_ns)
         if kind is SpanKind.COPY:
             name = self._problem.tensors[job.index].name

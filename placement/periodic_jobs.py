@@ -13,7 +13,7 @@ from surplus.placement.timeline import SpanKind
 
 
 @dataclass
-class Job:
+class PeriodicJob:
     """Something that holds a resource for a time, and perhaps a thread from the same instant on.
 
     Parameters
@@ -49,7 +49,7 @@ def crowded_lanes(device: Device) -> int:
     return max(counts, key=lambda n: (n / device.slowdown[min(n, last) - 1], -n))
 
 
-def jobs_of(problem: Problem, placement: Placement) -> list[Job]:
+def jobs_of(problem: Problem, placement: Placement) -> list[PeriodicJob]:
     """All jobs of a query; what waits for one is named by index in this list."""
     return _Jobs(problem, placement).jobs
 
@@ -60,7 +60,7 @@ class _Jobs:
         self._device_of = placement.device_of
         self._first: list[int] = []
         self._task: list[int] = []
-        self.jobs: list[Job] = []
+        self.jobs: list[PeriodicJob] = []
         self._owners = self._thread_owners()
         for task in range(len(problem.tasks)):
             self._add_task(task)
@@ -82,10 +82,10 @@ class _Jobs:
         thread, launches_ns = thread_name(device), task.launches_ns(d)
         self._first.append(len(self.jobs))
         if device.submit_ns:
-            self.jobs.append(Job(None, index, thread, device.submit_ns))
+            self.jobs.append(PeriodicJob(None, index, thread, device.submit_ns))
         self._task.append(len(self.jobs))
         held = (thread, launches_ns) if launches_ns else ("", 0)
-        self.jobs.append(Job(SpanKind.TASK, index, device.name, service_ns, 0, *held))
+        self.jobs.append(PeriodicJob(SpanKind.TASK, index, device.name, service_ns, 0, *held))
         if device.submit_ns:
             self._follow(self._first[-1], self._task[-1])
 
@@ -117,7 +117,7 @@ class _Jobs:
                 self._follow(maker, copies[link.name])
         return copies[link.name]
 
-    def _copy(self, index: int, link: Link, size_bytes: int) -> Job:
+    def _copy(self, index: int, link: Link, size_bytes: int) -> PeriodicJob:
         hold_ns = link.hold_ns(size_bytes)
         host = self._problem.devices[HOST].memory
         away = link.source if link.target == host else link.target
@@ -126,14 +126,14 @@ class _Jobs:
         times = (hold_ns, link.latency_ns)
         if link.staging_bytes is not None:  # one copy at a time is in the pool, until it is there
             times = (hold_ns + link.latency_ns, 0)
-        return Job(SpanKind.COPY, index, link.name, *times, *held)
+        return PeriodicJob(SpanKind.COPY, index, link.name, *times, *held)
 
     def _follow(self, before: int, after: int) -> None:
         self.jobs[before].followers.append(after)
         self.jobs[after].waits_for += 1
 
 
-def held_by(jobs: Sequence[Job]) -> Iterator[tuple[str, int]]:
+def held_by(jobs: Sequence[PeriodicJob]) -> Iterator[tuple[str, int]]:
     """What each job holds, and for how long; a thread that it holds beside its resource, too."""
     for job in jobs:
         yield job.resource, job.time_ns

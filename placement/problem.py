@@ -18,8 +18,7 @@ from surplus.placement.records import read_document
 
 FORMAT = "surplus-problem/3"
 _READABLE = (FORMAT, "surplus-problem/2", "surplus-problem/1")
-"""Version 1 had no blobs, submission, slow-down, launches nor staging, version 2 no spreads; all
-else is as it was."""
+"""Version 1 had no blobs, submission, slow-down, launches nor staging, version 2 no spreads."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +142,8 @@ class Task:
         How long the device's submitting thread is busy with it, by device, from when it can
         start on: operators launched one by one. Empty means 0 everywhere.
     spread_ns : tuple of int
-        Median absolute deviation of the service time on each device, from repeated measurements.
-        Only what asks for noise looks at it (``placement/noise.py``). Empty means not known.
+        Median absolute deviation of the service time on each device, for ``placement/noise.py``;
+        empty means not known.
     """
 
     name: str

@@ -23,7 +23,7 @@ from surplus.placement.problem import Problem
 
 
 @dataclass(frozen=True)
-class Instance:
+class StudyProblem:
     """A problem of a study.
 
     Parameters
@@ -70,7 +70,7 @@ class StudyRow:
 
 
 def study(
-    instances: Iterable[Instance],
+    instances: Iterable[StudyProblem],
     policies: Sequence[str],
     done: Callable[[int], None] = lambda count: None,
 ) -> list[StudyRow]:
@@ -95,7 +95,7 @@ def study(
     return rows
 
 
-def _row(instance: Instance, policy: str, bound_ns: int) -> StudyRow | None:
+def _row(instance: StudyProblem, policy: str, bound_ns: int) -> StudyRow | None:
     problem, began_ns = instance.problem, perf_counter_ns()
     try:
         placement = make_policy(policy).place(problem)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cli import options
 from surplus.engine.cli.output import check_outputs, check_plot, show_json, show_rows
 from surplus.engine.cli.parser import add_verb
-from surplus.engine.errors import ConfigError
-from surplus.placement import policy_names
+from surplus.engine.cli.study_problems import asked_problems, known_policies
 
 if TYPE_CHECKING:
-    from surplus.placement.study import Instance, StudyRow
+    from surplus.placement.study import StudyRow
 
 _SUMMARY = "compare placement policies on families of problems, or on problems in files"
 _EXAMPLE = """
@@ -54,8 +53,8 @@ def run(args: argparse.Namespace) -> int:
 
     check_plot(args.plot)
     check_outputs(args.plot)
-    policies = _policies(args.policies)
-    instances = list(_stored(args.problems) if args.problems else _made_up(args))
+    policies = known_policies(args.policies)
+    instances = asked_problems(args)
     with progress_bar() as report:
         rows = study(instances, policies, lambda done: report("problems", done, len(instances)))
     if args.plot:
@@ -65,58 +64,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         show_rows(f"{len(instances)} problems, makespan over the lower bound", summary(rows))
     return 0
-
-
-def _policies(text: str) -> list[str]:
-    names = policy_names() if text == "all" else [name for name in text.split(",") if name]
-    if unknown := [name for name in names if name not in policy_names()]:
-        known = ", ".join(policy_names())
-        raise ConfigError(f"--policies: unknown policy {unknown[0]!r}; there are: {known}")
-    if not names:
-        raise ConfigError("--policies: at least one is needed")
-    return names
-
-
-def _made_up(args: argparse.Namespace) -> Iterator[Instance]:
-    from surplus.placement.families import FAMILIES, family_problem
-    from surplus.placement.study import Instance
-
-    families = [name for name in args.families.split(",") if name] or list(FAMILIES)
-    if unknown := [name for name in families if name not in FAMILIES]:
-        known = ", ".join(FAMILIES)
-        raise ConfigError(f"--families: unknown family {unknown[0]!r}; there are: {known}")
-    if args.seeds < 1:
-        raise ConfigError(f"--seeds must be >= 1, got {args.seeds}")
-    for family in families:
-        for tasks in _sizes(args.tasks):
-            for seed in range(args.seeds):
-                name = f"{family}-{tasks}-{seed}"
-                yield Instance(name, family, family_problem(family, tasks, seed))
-
-
-def _sizes(text: str) -> list[int]:
-    try:
-        sizes = [int(word) for word in text.split(",") if word]
-    except ValueError as error:
-        raise ConfigError(f"--tasks must be whole numbers between commas, got {text!r}") from error
-    if not sizes:
-        raise ConfigError("--tasks: at least one size is needed")
-    return sizes
-
-
-def _stored(folder: Path) -> Iterator[Instance]:
-    from surplus.placement import Problem
-    from surplus.placement.study import Instance
-
-    paths = sorted(folder.glob("*.json"))
-    if not paths:
-        raise ConfigError(f"{folder}: there is no problem (*.json)")
-    for path in paths:
-        try:
-            problem = Problem.from_json(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ConfigError(f"{path}: {error}") from error
-        yield Instance(path.stem, folder.name, problem)
 
 
 def _draw(path: Path, rows: Sequence[StudyRow]) -> None:

@@ -2,13 +2,13 @@ import pytest
 
 from surplus.placement import ContradictionError, lower_bounds, make_policy, simulate
 from surplus.placement.random_graphs import DetectorParams, detector, inception
-from surplus.placement.study import Instance, performance_profiles, study, summary
+from surplus.placement.study import StudyProblem, performance_profiles, study, summary
 
 POLICIES = ("single", "heft", "best")
 INSTANCES = [
-    Instance("d0", "detector", detector(0, DetectorParams(10, 1, 8, 2))),
-    Instance("d1", "detector", detector(1, DetectorParams(10, 1, 8, 2))),
-    Instance("i0", "inception", inception(0, 4)),
+    StudyProblem("d0", "detector", detector(0, DetectorParams(10, 1, 8, 2))),
+    StudyProblem("d1", "detector", detector(1, DetectorParams(10, 1, 8, 2))),
+    StudyProblem("i0", "inception", inception(0, 4)),
 ]
 
 
