@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surplus.placement.candidates import proposals
+from surplus.placement.candidates import check_proposers, proposals
 from surplus.placement.evaluator import makespan_ns
 from surplus.placement.placement import Placement
-from surplus.placement.policy import make_policy, register
+from surplus.placement.policy import register
 from surplus.placement.problem import Problem
 
 _NAME = "best"
@@ -24,12 +24,7 @@ class BestParams:
     policies: tuple[str, ...] = ("comm_sd_best", "heft", "single")
 
     def __post_init__(self) -> None:
-        if not isinstance(self.policies, tuple) or not self.policies:
-            raise ValueError(f"policies must be a tuple of names, got {self.policies!r}")
-        if _NAME in self.policies:
-            raise ValueError(f"policies must not contain {_NAME!r} itself")
-        for name in self.policies:
-            make_policy(name)
+        check_proposers(self.policies, _NAME)
 
 
 @register(_NAME, BestParams)

@@ -10,6 +10,16 @@ from surplus.placement.policy import make_policy
 from surplus.placement.problem import Problem
 
 
+def check_proposers(policies: tuple[str, ...], asker: str) -> None:
+    """Raise ValueError unless these are names of policies, other than who asks them."""
+    if not isinstance(policies, tuple) or not policies:
+        raise ValueError(f"policies must be a tuple of names, got {policies!r}")
+    if asker in policies:
+        raise ValueError(f"policies must not contain {asker!r} itself")
+    for name in policies:
+        make_policy(name)
+
+
 def proposals(problem: Problem, policies: Sequence[str]) -> list[Placement]:
     """Each policy's, with its own defaults; one that finds nothing that fits drops out.
 

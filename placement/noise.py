@@ -12,7 +12,7 @@ follows from the times of the sample.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import exp, log, sqrt
 from random import Random
 
@@ -68,12 +68,7 @@ class Promise:
 
     def to_dict(self) -> dict[str, int]:
         """For JSON."""
-        return {
-            "mean_ns": self.mean_ns,
-            "p50_ns": self.p50_ns,
-            "p95_ns": self.p95_ns,
-            "p99_ns": self.p99_ns,
-        }
+        return asdict(self)
 
 
 class NoisyProblem:

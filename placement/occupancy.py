@@ -18,7 +18,7 @@ from math import ceil
 
 from surplus.placement.overflow import HOST
 from surplus.placement.placement import Placement
-from surplus.placement.problem import Device, Problem
+from surplus.placement.problem import Device, Link, Problem
 
 Held = tuple[str, float]
 """A resource, and for how many nanoseconds it is held."""
@@ -30,7 +30,7 @@ def occupancy_ns(problem: Problem, placement: Placement) -> dict[str, int]:
     return {name: round(ns) for name, ns in found.held_ns.items() if ns > 0}
 
 
-def bottleneck(occupancy: Mapping[str, int]) -> str:
+def bottleneck(occupancy: Mapping[str, float]) -> str:
     """The busiest resource; the first by name of equal ones."""
     return min(occupancy, key=lambda name: (-occupancy[name], name))
 
@@ -38,18 +38,33 @@ def bottleneck(occupancy: Mapping[str, int]) -> str:
 def busiest_of(problem: Problem, placement: Placement) -> tuple[str, int]:
     """The busiest resource, and the least whole nanoseconds that are enough for it; '' and 0."""
     held_ns = Occupancy(problem, placement.device_of).held_ns
-    name = min(held_ns, key=lambda name: (-held_ns[name], name), default="")
+    name = bottleneck(held_ns)
     # Less what sums of fractions of lanes are off by.
-    return (name, ceil(held_ns[name] - 1e-6)) if name and held_ns[name] > 0 else ("", 0)
+    return (name, ceil(held_ns[name] - 1e-6)) if held_ns[name] > 0 else ("", 0)
 
 
 def effective_lanes(device: Device) -> float:
     """How many lanes that do not slow each other would do as much as all of these."""
-    counts = range(1, device.lanes + 1)
     if not device.slowdown:
         return device.lanes
-    last = len(device.slowdown)
-    return max(n / device.slowdown[min(n, last) - 1] for n in counts)
+    return _together(device, crowded_lanes(device))
+
+
+def crowded_lanes(device: Device) -> int:
+    """How many lanes together do the most where they slow each other; the fewest of equal ones."""
+    if not device.slowdown:
+        return device.lanes
+    return max(range(1, device.lanes + 1), key=lambda n: (_together(device, n), -n))
+
+
+def _together(device: Device, lanes: int) -> float:
+    return lanes / device.slowdown[min(lanes, len(device.slowdown)) - 1]
+
+
+def off_host(problem: Problem, link: Link) -> str:
+    """The end of a link whose device's thread pageable copies hold."""
+    host = problem.devices[HOST].memory
+    return link.source if link.target == host else link.target
 
 
 def thread_name(device: Device) -> str:

@@ -25,9 +25,9 @@ from dataclasses import dataclass, replace
 
 from surplus.placement.fit_memory import InfeasibleError
 from surplus.placement.memory import capacities, memory_use
-from surplus.placement.occupancy import busiest_of
+from surplus.placement.occupancy import busiest_of, crowded_lanes
 from surplus.placement.periodic_attempt import LaneGroups, PeriodicAttempt
-from surplus.placement.periodic_jobs import PeriodicJob, crowded_lanes, held_by, jobs_of
+from surplus.placement.periodic_jobs import PeriodicJob, held_by, jobs_of
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.timeline import Span, SpanKind, Timeline

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from surplus.placement.occupancy import thread_name
+from surplus.placement.occupancy import crowded_lanes, off_host, thread_name
 from surplus.placement.overflow import HOST
 from surplus.placement.placement import Placement
-from surplus.placement.problem import Device, Link, Problem
+from surplus.placement.problem import Link, Problem
 from surplus.placement.timeline import SpanKind
 
 
@@ -38,15 +38,6 @@ class PeriodicJob:
     thread_ns: int = 0
     followers: list[int] = field(default_factory=list)
     waits_for: int = 0
-
-
-def crowded_lanes(device: Device) -> int:
-    """How many lanes together do the most where they slow each other."""
-    if not device.slowdown:
-        return device.lanes
-    last = len(device.slowdown)
-    counts = range(1, device.lanes + 1)
-    return max(counts, key=lambda n: (n / device.slowdown[min(n, last) - 1], -n))
 
 
 def jobs_of(problem: Problem, placement: Placement) -> list[PeriodicJob]:
@@ -119,8 +110,7 @@ class _Jobs:
 
     def _copy(self, index: int, link: Link, size_bytes: int) -> PeriodicJob:
         hold_ns = link.hold_ns(size_bytes)
-        host = self._problem.devices[HOST].memory
-        away = link.source if link.target == host else link.target
+        away = off_host(self._problem, link)
         thread = self._owners.get(away, "") if link.pageable else ""
         held = (thread, hold_ns) if thread else ("", 0)
         times = (hold_ns, link.latency_ns)

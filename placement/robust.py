@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surplus.placement.candidates import proposals
+from surplus.placement.candidates import check_proposers, proposals
 from surplus.placement.evaluator import arrays, compiled
 from surplus.placement.noise import NoiseParams, NoisyProblem
 from surplus.placement.ordering import order_of, planned
 from surplus.placement.placement import Placement
-from surplus.placement.policy import make_policy, register
+from surplus.placement.policy import register
 from surplus.placement.problem import Problem
 
 _NAME = "robust"
@@ -46,12 +46,7 @@ class RobustParams:
     def __post_init__(self) -> None:
         if not 0 < self.quantile < 1:
             raise ValueError(f"quantile must be between 0 and 1, got {self.quantile}")
-        if not isinstance(self.policies, tuple) or not self.policies:
-            raise ValueError(f"policies must be a tuple of names, got {self.policies!r}")
-        if _NAME in self.policies:
-            raise ValueError(f"policies must not contain {_NAME!r} itself")
-        for name in self.policies:
-            make_policy(name)
+        check_proposers(self.policies, _NAME)
         self.noise()
 
     def noise(self) -> NoiseParams:

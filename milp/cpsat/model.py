@@ -66,11 +66,6 @@ class ConstraintModel:
         LinkCopies(self)
         self._loads()
 
-    def hint(self, values: Mapping[str, float]) -> None:
-        """Start from a known schedule; what it does not name is 0, as in an answer."""
-        for name, variable in self.variables.items():
-            self.program.add_hint(variable, round(values.get(name, 0.0)))
-
     def time(self, name: str) -> cp_model.IntVar:
         """A variable for an instant within the upper bound."""
         self.variables[name] = self.program.new_int_var(0, self._latest, name)

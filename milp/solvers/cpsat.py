@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
+from typing import Protocol
 
 from ortools.sat.python import cp_model
 
@@ -29,11 +30,34 @@ def run(job: SolverJob, report: Report) -> SolverReport:
     model = ConstraintModel(
         CpSatInstance.from_json(Path(job.model_path).read_text(encoding="utf-8"))
     )
+    return solved(model, job, report, began_s, hurries=len(model.start) <= QUICK_TASKS)
+
+
+class Program(Protocol):
+    """What CP-SAT solves, with the variables that a start may set and an answer has, by name."""
+
+    program: cp_model.CpModel
+    variables: dict[str, cp_model.IntVar]
+
+
+def solved(
+    model: Program, job: SolverJob, report: Report, began_s: float, *, hurries: bool = False
+) -> SolverReport:
+    """Solve a program within its job's limits.
+
+    Parameters
+    ----------
+    began_s : float
+        When building it began, on ``time.monotonic``'s clock: that counts, too.
+    hurries : bool
+        Whether it is too small to be simplified first.
+    """
     if job.start:
-        model.hint(job.start)
+        for name, variable in model.variables.items():  # what it does not name is 0
+            model.program.add_hint(variable, round(job.start.get(name, 0.0)))
     solver = cp_model.CpSolver()
     _set_options(solver, job)
-    if len(model.start) <= QUICK_TASKS:
+    if hurries:
         _hurry(solver)
     left_s = job.time_limit_s - (monotonic() - began_s)
     solver.parameters.max_time_in_seconds = max(left_s, LEAST_TIME_S)
@@ -45,7 +69,7 @@ def run(job: SolverJob, report: Report) -> SolverReport:
 class _Follower(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
     """Passes plans on as they are found, so that a killed solver leaves its best one behind."""
 
-    def __init__(self, model: ConstraintModel, report: Report) -> None:
+    def __init__(self, model: Program, report: Report) -> None:
         super().__init__()
         self._model = model
         self._report = report
@@ -60,7 +84,7 @@ class _Follower(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
             self._next_s = monotonic() + _REPORT_S
 
 
-def _values(model: ConstraintModel, value_of: Callable[[cp_model.IntVar], int]) -> dict[str, float]:
+def _values(model: Program, value_of: Callable[[cp_model.IntVar], int]) -> dict[str, float]:
     return {
         name: float(value)
         for name, variable in model.variables.items()
@@ -88,7 +112,7 @@ def _hurry(solver: cp_model.CpSolver) -> None:
 
 
 def _result(
-    solver: cp_model.CpSolver, status: cp_model.CpSolverStatus, model: ConstraintModel
+    solver: cp_model.CpSolver, status: cp_model.CpSolverStatus, model: Program
 ) -> SolverReport:
     text = str(solver.status_name(status))
     if status == cp_model.INFEASIBLE:

@@ -22,12 +22,13 @@ are resources of their own, and several lanes share a device's work).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from ortools.sat.python import cp_model
 
+from surplus.milp.cpsat import names
 from surplus.placement.memory import binding_capacities, own_bytes
-from surplus.placement.occupancy import effective_lanes
+from surplus.placement.occupancy import effective_lanes, off_host
 from surplus.placement.overflow import HOST
 from surplus.placement.problem import Link, Problem
 
@@ -44,6 +45,8 @@ class LoadModel:
     ----------
     program : cp_model.CpModel
         Minimises the load, in nanoseconds a query.
+    variables : dict of str to cp_model.IntVar
+        Where each task may be placed, by name.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -51,12 +54,15 @@ class LoadModel:
         self._problem = problem
         self._placed = [
             {
-                d: self.program.new_bool_var(f"x_{i}_{d}")
+                d: self.program.new_bool_var(names.placed(i, d))
                 for d, service_ns in enumerate(task.service_ns)
                 if service_ns is not None
             }
             for i, task in enumerate(problem.tasks)
         ]
+        self.variables = {
+            variable.name: variable for row in self._placed for variable in row.values()
+        }
         self._memories: dict[tuple[int, str], cp_model.IntVar | None] = {}
         self._threads: dict[int, list[Term]] = defaultdict(list)
         most_ns = sum(max(t or 0 for t in task.service_ns) for task in problem.tasks)
@@ -68,22 +74,6 @@ class LoadModel:
         self._copies()
         self._submissions()
         self._constants()
-
-    def hint(self, device_of: Sequence[int]) -> None:
-        """Start from a known placement."""
-        for row, device in zip(self._placed, device_of, strict=True):
-            for d, variable in row.items():
-                self.program.add_hint(variable, d == device)
-
-    def devices(self, value: Mapping[str, int]) -> list[int]:
-        """Where an answer puts each task."""
-        return [max(row, key=lambda d: value.get(row[d].name, 0)) for row in self._placed]
-
-    @property
-    def variables(self) -> Iterator[cp_model.IntVar]:
-        """Those that an answer is made of."""
-        for row in self._placed:
-            yield from row.values()
 
     def _most_copies_ns(self) -> int:
         problem = self._problem
@@ -126,8 +116,7 @@ class LoadModel:
 
     def _pageable(self, link: Link, term: Term) -> None:
         """It holds the thread of the device off the host; of the only one there, as bounds must."""
-        host = self._problem.devices[HOST].memory
-        away = link.source if link.target == host else link.target
+        away = off_host(self._problem, link)
         owners = [d for d, device in enumerate(self._problem.devices) if device.memory == away]
         if len(owners) == 1:
             self._threads[owners[0]].append(term)

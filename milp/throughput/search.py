@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
+from surplus.milp.cpsat import names
 from surplus.milp.errors import SolverUnavailableError
 from surplus.milp.params import Progress, SolveParams
 from surplus.milp.result import Status
@@ -24,8 +24,9 @@ from surplus.placement.ordering import planned
 from surplus.placement.periodic import PeriodicSchedule, periodic_schedule
 from surplus.placement.throughput_front import throughput_front
 
-_WORKER = (sys.executable, "-m", "surplus.milp.throughput.worker")
-_SOLVER = "cpsat"
+_SOLVER, _PROGRAM = "cpsat", "cpsat_load"
+"""Who must be installed, and its module for the program of the least load."""
+
 _STARTS = ("balance", "best")
 
 _SCHEDULE_SHARE = 0.2
@@ -75,6 +76,7 @@ class _Search:
         self._bound_ns = load_bound_ns(problem)
         self._placements = list(self._known())
         self._best = min(self._placements, key=self._load_ns)
+        self._schedules: dict[Placement, PeriodicSchedule] = {}
         self._message = "a known placement meets the bound"
 
     def result(self, *, front: bool) -> ThroughputResult:
@@ -112,27 +114,28 @@ class _Search:
                 self._message = "the time was over before the solver could be asked"
                 return
             job = SolverJob(
-                solver=_SOLVER,
+                solver=_PROGRAM,
                 model_path=str(path),
-                start={str(i): float(d) for i, d in enumerate(self._best.device_of)},
+                start={names.placed(i, d): 1.0 for i, d in enumerate(self._best.device_of)},
                 time_limit_s=left_s,
                 gap=self._params.gap,
                 threads=self._params.threads,
             )
-            report = run_job(job, self._learn, _WORKER)
+            report = run_job(job, self._learn)
         self._learn(report)
         self._message = report.message
         if report.status is SolverStatus.OPTIMAL:
             self._message = f"proven by {_SOLVER}"
         if report.values:
-            devices = [round(report.values[str(i)]) for i in range(len(self._problem.tasks))]
-            self._take(devices)
+            self._take(report.values)
 
-    def _take(self, devices: Sequence[int]) -> None:
+    def _take(self, values: Mapping[str, float]) -> None:
         """Keep an answer that is better and that the memories hold, data of a query included."""
+        tasks, count = range(len(self._problem.tasks)), len(self._problem.devices)
+        devices = [_device(values, task, count) for task in tasks]
         found = planned(self._problem, devices, "throughput")
         try:
-            periodic_schedule(self._problem, found, slack=0.0)
+            self._schedules[found] = periodic_schedule(self._problem, found)
         except InfeasibleError:
             self._message = "the least load's data does not fit into the memories"
             return
@@ -140,7 +143,9 @@ class _Search:
         self._best = min(self._best, found, key=self._load_ns)
 
     def _schedule(self) -> PeriodicSchedule:
-        schedule = periodic_schedule(self._problem, self._best)
+        schedule = self._schedules.get(self._best)
+        if schedule is None:
+            schedule = periodic_schedule(self._problem, self._best)
         if not any(device.slowdown for device in self._problem.devices):
             # Where lanes slow each other the first queries, beside which there are few, are faster.
             turns = max((groups.count for groups in schedule.groups.values()), default=1)
@@ -166,3 +171,8 @@ class _Search:
     def _tell(self) -> None:
         elapsed_s = monotonic() - self._began_s
         self._listener(Progress(elapsed_s, self._load_ns(self._best), self._bound_ns))
+
+
+def _device(values: Mapping[str, float], task: int, count: int) -> int:
+    """Where an answer puts a task, of so many devices."""
+    return max(range(count), key=lambda device: values.get(names.placed(task, device), 0.0))
