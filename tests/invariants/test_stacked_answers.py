@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import onnx
 import pytest
@@ -19,16 +17,10 @@ from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.stacks import RowsTime, StackUse
 from tests.invariants.own_machine import check_empty, own_machine
 from tests.invariants.random_models import COLUMNS, Reader, row_models
-from tests.loops import COUNT_TEXT, ENDLESS, counted
-from tests.runtime.runtime_models import read_text
+from tests.runtime.held_lane import held_lane
 
 TIMES = [RowsTime(1, 100_000), RowsTime(2, 110_000), RowsTime(16, 200_000)]
 """Batches that always gain, so that only answers decide."""
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("endless")
 
 
 @settings(
@@ -40,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     any_bits=st.booleans(),
 )
 def test_answers_are_those_of_queries_one_by_one(
-    read: Reader, folder: Path, model: onnx.ModelProto, rows: list[int], any_bits: bool
+    read: Reader, model: onnx.ModelProto, rows: list[int], any_bits: bool
 ) -> None:
     graph = read(model)
     plan = whole_plan(graph, parse_devices("cpu:1"))
@@ -55,13 +47,8 @@ def test_answers_are_those_of_queries_one_by_one(
         alone = [subject.run(query) for query in queries]
         use = StackUse(found, any_bits=any_bits)
         subject.be_stacked(use)
-        count = read_text(COUNT_TEXT, folder)
-        holder = Model(count, whole_plan(count, parse_devices("cpu:1")), machine)
-        endless = holder.submit(counted(ENDLESS), priority=1_000)
-        while machine.stats()["devices"][0]["queued"]:
-            pass
-        futures = [subject.submit(query) for query in queries]
-        endless.cancel()
+        with held_lane(machine):
+            futures = [subject.submit(query) for query in queries]
         together = [future.result() for future in futures]
         assert (subject.stacked[0] > 0) <= (not use.refusal)
         for ours, theirs in zip(together, alone, strict=True):
@@ -70,11 +57,11 @@ def test_answers_are_those_of_queries_one_by_one(
                     np.testing.assert_allclose(ours[name], value, rtol=1e-5, atol=1e-5, strict=True)
                 else:
                     np.testing.assert_array_equal(ours[name], value, strict=True)
-        del together, futures, endless
+        del together, futures
         check_empty(machine)
 
 
-def test_most_of_these_models_are_stacked(read: Reader, folder: Path) -> None:
+def test_most_of_these_models_are_stacked(read: Reader) -> None:
     """Else the test above would show little."""
     seen: list[str] = []
 

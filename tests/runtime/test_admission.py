@@ -69,7 +69,7 @@ def test_a_query_may_say_by_when_and_is_refused_for_it(path: Path) -> None:
 
 def test_without_deadlines_the_predicted_wait_is_bounded(path: Path) -> None:
     model = _loaded(path, late="refuse")  # what holds the lane counts
-    with held_lane(model):
+    with held_lane(model._machine):
         model.be_urgent(LoadParams(max_wait_ms=HOLD_NS / 8e6).urgency())
         with pytest.raises(RefusedError, match="longer than it may") as refused:
             model.submit(INPUTS).result()
@@ -84,7 +84,7 @@ def test_without_deadlines_the_predicted_wait_is_bounded(path: Path) -> None:
 def test_a_flood_of_one_model_is_not_waited_for_by_another(path: Path) -> None:
     flooded, light = _loaded(path), _loaded(path)
     flooded.run(INPUTS)  # later than what was run to load the other one, whose share that was
-    with held_lane(flooded):
+    with held_lane(flooded._machine):
         flood = [flooded.submit(INPUTS, traced=True) for _ in range(50)]
         asked = light.submit(INPUTS, traced=True)
     asked.result()

@@ -35,7 +35,7 @@ def test_who_blocks_the_only_lane_is_named(folder: Path) -> None:
     detector = _loaded(folder, "detector", "squeezenet", priority=1)
     image = models.example_inputs("squeezenet")
     flight_log.record()
-    with held_lane(vad):
+    with held_lane(vad._machine):
         blocks = detector.submit(image, traced=True)
         late = vad.submit(INPUTS)
     late.result()

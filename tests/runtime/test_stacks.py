@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,14 +12,14 @@ import pytest
 from surplus.engine import _core
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.errors import CancelledError, ExecutionError
+from surplus.engine.errors import ExecutionError
 from surplus.engine.planning.whole_plan import whole_plan
 from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.stacks import RowsTime, StackedShape, Stacks, StackUse
 from surplus.engine.segmentation.plan import Plan
 from tests.invariants.own_machine import own_machine
-from tests.loops import COUNT_TEXT, ENDLESS, counted
+from tests.runtime.held_lane import held_lane
 from tests.runtime.runtime_models import read_text
 
 PERCEPTRON = """
@@ -45,12 +43,6 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Graph:
     return read_text(PERCEPTRON, tmp_path_factory.mktemp("stacks"))
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of what holds a lane."""
-    return tmp_path_factory.mktemp("endless")
-
-
 @pytest.fixture
 def machine() -> Iterator[_core.Machine]:
     """One of the test's own, whose only lane it can hold."""
@@ -68,19 +60,6 @@ def plan_of(graph: Graph) -> Plan:
     return whole_plan(graph, parse_devices("cpu:1"))
 
 
-@contextmanager
-def held_lane(machine: _core.Machine, folder: Path) -> Iterator[None]:
-    """The machine's only lane computes something else until the block ends."""
-    graph = read_text(COUNT_TEXT, folder)
-    endless = Model(graph, plan_of(graph), machine).submit(counted(ENDLESS), priority=1_000)
-    while machine.stats()["devices"][0]["queued"]:
-        pass
-    yield
-    endless.cancel()
-    with pytest.raises(CancelledError):
-        endless.result()
-
-
 def queries(count: int, rows: int = 1) -> list[dict[str, np.ndarray]]:
     rng = np.random.default_rng(count)
     return [
@@ -92,9 +71,9 @@ def queries(count: int, rows: int = 1) -> list[dict[str, np.ndarray]]:
     ]
 
 
-def answers_of(model: Model, folder: Path, asked: list) -> list[dict[str, np.ndarray]]:
+def answers_of(model: Model, asked: list) -> list[dict[str, np.ndarray]]:
     """Asked while the lane is held, so that all of them wait."""
-    with held_lane(model._machine, folder):
+    with held_lane(model._machine):
         futures = [model.submit(query) for query in asked]
     return [future.result() for future in futures]
 
@@ -107,19 +86,19 @@ def assert_same(found: list, right: list) -> None:
             np.testing.assert_array_equal(ours[name], value, strict=True)
 
 
-def test_each_query_gets_its_own_answer_with_the_bits_it_has_alone(graph, machine, folder) -> None:
+def test_each_query_gets_its_own_answer_with_the_bits_it_has_alone(graph, machine) -> None:
     model = model_of(graph, machine, StackUse(of_two()))
     asked = [*queries(5), *queries(3, rows=3)]
     alone = [model.run(query) for query in asked]
     assert model.stacked == (0, 0)
-    assert_same(answers_of(model, folder, asked), alone)
+    assert_same(answers_of(model, asked), alone)
     calls, together = model.stacked
     assert (calls, together) == (2, 8)  # of 8 rows, then of 6: no query is cut
 
 
-def test_an_answer_does_not_share_memory_with_others(graph, machine, folder) -> None:
+def test_an_answer_does_not_share_memory_with_others(graph, machine) -> None:
     model = model_of(graph, machine, StackUse(of_two()))
-    one, other = answers_of(model, folder, queries(2))
+    one, other = answers_of(model, queries(2))
     assert model.stacked == (1, 2)
     ((size, (calls, took_ns)),) = model.stack_sizes.items()
     assert (size, calls) == (2, 1)
@@ -130,11 +109,11 @@ def test_an_answer_does_not_share_memory_with_others(graph, machine, folder) -> 
     np.testing.assert_array_equal(other["y"], kept)
 
 
-def test_bad_data_fails_its_own_query_only(graph, machine, folder) -> None:
+def test_bad_data_fails_its_own_query_only(graph, machine) -> None:
     model = model_of(graph, machine, StackUse(of_two()))
     asked = queries(3)
     asked[1]["id"][:] = 99  # in no table
-    with held_lane(model._machine, folder):
+    with held_lane(model._machine):
         futures = [model.submit(query) for query in asked]
     with pytest.raises(ExecutionError, match="indices"):
         futures[1].result()
@@ -144,34 +123,34 @@ def test_bad_data_fails_its_own_query_only(graph, machine, folder) -> None:
     assert model.stacked == (0, 0)
 
 
-def test_other_sizes_are_answered_alone(graph, machine, folder) -> None:
+def test_other_sizes_are_answered_alone(graph, machine) -> None:
     other = Stacks("", (StackedShape("x", 1, (5,)), StackedShape("id", 7, ())), of_two().times, 1)
     model = model_of(graph, machine, StackUse(other))
     asked = queries(3)
-    assert_same(answers_of(model, folder, asked), [model.run(query) for query in asked])
+    assert_same(answers_of(model, asked), [model.run(query) for query in asked])
     assert model.stacked == (0, 0)
 
 
-def test_inputs_of_different_rows_are_answered_alone(graph, machine, folder) -> None:
+def test_inputs_of_different_rows_are_answered_alone(graph, machine) -> None:
     model = model_of(graph, machine, StackUse(of_two()))
     asked = [{"x": np.ones((2, 4), np.float32), "id": np.zeros(1, np.int64)}] * 3
     alone = model.run(asked[0])
     assert alone["row"].shape == (1, 3)
-    assert_same(answers_of(model, folder, asked), [alone] * 3)
+    assert_same(answers_of(model, asked), [alone] * 3)
     assert model.stacked == (0, 0)
 
 
-def test_fewer_rows_where_fewer_are_allowed(graph, machine, folder) -> None:
+def test_fewer_rows_where_fewer_are_allowed(graph, machine) -> None:
     model = model_of(graph, machine, StackUse(of_two(), max_rows=2))
     asked = queries(4)
-    assert_same(answers_of(model, folder, asked), [model.run(query) for query in asked])
+    assert_same(answers_of(model, asked), [model.run(query) for query in asked])
     assert model.stacked == (2, 4)
 
 
-def test_a_limit_bounds_what_was_asked_for_and_what_was_measured(graph, machine, folder) -> None:
+def test_a_limit_bounds_what_was_asked_for_and_what_was_measured(graph, machine) -> None:
     for use in (StackUse(of_two(), limit_rows=2), StackUse(of_two(), max_rows=8, limit_rows=2)):
         model = model_of(graph, machine, use)
-        answers_of(model, folder, queries(4))
+        answers_of(model, queries(4))
         assert model.stacked == (2, 4)
     assert StackUse(of_two(), max_rows=2, limit_rows=8).facts["batches"].startswith("up to 2 rows")
 
@@ -190,12 +169,12 @@ def test_a_limit_bounds_what_was_asked_for_and_what_was_measured(graph, machine,
         ),
     ],
 )
-def test_queries_are_answered_one_by_one(graph, machine, folder, use: StackUse, why: str) -> None:
+def test_queries_are_answered_one_by_one(graph, machine, use: StackUse, why: str) -> None:
     model = model_of(graph, machine, StackUse(of_two()))
     model.be_stacked(use)  # it was on before
     assert use.refusal == why
     asked = queries(3)
-    assert_same(answers_of(model, folder, asked), [model.run(query) for query in asked])
+    assert_same(answers_of(model, asked), [model.run(query) for query in asked])
     assert model.stacked == (0, 0)
     assert model.facts.get("batches", f"none: {why}") == f"none: {why}"
 
@@ -216,11 +195,11 @@ def test_other_bits_are_for_who_allows_them() -> None:
     assert from_three.least_rows(any_bits=True) == 1
 
 
-def test_queries_of_too_few_rows_are_answered_alone(graph, machine, folder) -> None:
+def test_queries_of_too_few_rows_are_answered_alone(graph, machine) -> None:
     from_two = Stacks("", of_two().shapes, of_two().times, 2)
     model = model_of(graph, machine, StackUse(from_two))
     asked = [*queries(2), *queries(2, rows=2)]
-    answers_of(model, folder, asked)
+    answers_of(model, asked)
     assert model.stacked == (1, 2)
 
 
@@ -246,9 +225,9 @@ def test_what_the_core_refuses_is_named(graph, machine) -> None:
     assert native.stacks == (0, 0)
 
 
-def test_a_traced_query_says_with_how_many_it_was_answered(graph, machine, folder) -> None:
+def test_a_traced_query_says_with_how_many_it_was_answered(graph, machine) -> None:
     model = model_of(graph, machine, StackUse(of_two()))
-    with held_lane(model._machine, folder):
+    with held_lane(model._machine):
         futures = [model.submit(query, traced=True) for query in queries(3)]
         futures += [model.submit(query, traced=True) for query in queries(1, rows=8)]
     for future in futures:

@@ -51,7 +51,7 @@ def test_models_that_are_due_first_go_first(path: Path) -> None:
         "first": {"priority": 1},
     }
     loaded = {name: _loaded(path, **more) for name, more in asked.items()}
-    with held_lane(loaded["plain"]):
+    with held_lane(loaded["plain"]._machine):
         futures = {name: m.submit(INPUTS, traced=True) for name, m in loaded.items()}
         now_ns = time.monotonic_ns()
         plain = loaded["plain"]
@@ -62,7 +62,7 @@ def test_models_that_are_due_first_go_first(path: Path) -> None:
 
 def test_what_a_query_says_counts(path: Path) -> None:
     model = _loaded(path, priority=-1)
-    with held_lane(model):
+    with held_lane(model._machine):
         futures = {
             "as its model": model.submit(INPUTS, traced=True),
             "more urgent": model.submit(INPUTS, traced=True, priority=0),
@@ -73,7 +73,7 @@ def test_what_a_query_says_counts(path: Path) -> None:
 def test_best_effort_is_answered_on_lanes_of_its_own(path: Path) -> None:
     right = _loaded(path).run(INPUTS)
     idle = _loaded(path, best_effort=True)
-    with held_lane(idle):  # the one lane of all others
+    with held_lane(idle._machine):  # the one lane of all others
         for answer in (idle.run(INPUTS), idle.submit(INPUTS).result(timeout=60)):
             np.testing.assert_array_equal(answer["logits"], right["logits"])
 
