@@ -133,7 +133,7 @@ class Served(ServerProcess):
     def lone_ms(self) -> float:
         """What a query takes while there is no other, at the median."""
         how = ["--users", "1", "--duration", "3s"]
-        return float(self._load("run", *how)["summary"]["p50_ns"]) / 1e6
+        return float(self._load("run", *how)["summary"]["latency"]["p50_ns"]) / 1e6
 
     def capacity(self, target_ms: float, resolution: float, window: str) -> float:
         """The highest rate, a second, of which 99 % are answered within the target."""
