@@ -1,10 +1,11 @@
 """Batches over gRPC, in an open loop: what load a server holds within a target.
 
 ``loadgen capacity`` looks for the highest rate of Poisson arrivals of which 99 % are answered
-within the target, ten times what a query alone takes one by one and 50 ms at least, of a server of ours in three ways:
-with ``dynamic_batching`` of a delay, with batches as they form by themselves, and with none; and of
-Triton with the same delay, where it is here (``make triton``; ONNX Runtime in its Python backend,
-an instance a core). The ways take turns, in another order each round.
+within the target, ten times what a query alone takes one by one and 50 ms at least. It asks a
+server of ours in three ways: with ``dynamic_batching`` of a delay, with batches as they form by
+themselves, and with none; and Triton with the same delay, where it is here (``make triton``; ONNX
+Runtime in its Python backend, an instance a core). The ways take turns, in another order each
+round.
 
 Then ``loadgen run`` asks each of them at the rate that the server without batches holds, the same
 arrivals of all: how many queries miss the target is what batches lose of those that would have been
