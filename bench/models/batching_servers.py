@@ -25,9 +25,12 @@ from bench.serving.server_process import ServerProcess
 from surplus import models
 
 SIZES: dict[str, dict[str, Any]] = {
-    "bert_base": {"layers": 2, "hidden": 128, "sequence": 16, "vocabulary": 1000},
+    "bert_base": {"layers": 4, "hidden": 256, "sequence": 16, "vocabulary": 1000},
     "resnet50": {"image_size": 64},
 }
+"""Of BERT, BERT-mini's. With fewer layers who asks computes longer than who answers, and is the
+limit on two cores."""
+
 WAYS = DELAYED, AS_THEY_COME, OFF = "with a delay", "as they come", "one by one"
 TRITON = "Triton"
 MOST_ROWS = 16
@@ -38,7 +41,8 @@ DYNAMIC = "dynamic_batching {{ max_queue_delay_microseconds: {} }}\n"
 def built_open(name: str) -> tuple[Path, Path]:
     """The model with its leading dimension open, and a query of one row in a file."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    path = FOLDER / f"{name}-served-open.onnx"
+    size = "-".join(map(str, SIZES[name].values()))
+    path = FOLDER / f"{name}-{size}-served-open.onnx"
     rows = path.with_suffix(".npz")
     if not path.exists():
         parameters = SIZES[name]
@@ -138,7 +142,10 @@ class Served(ServerProcess):
     def capacity(self, target_ms: float, resolution: float, window: str) -> float:
         """The highest rate, a second, of which 99 % are answered within the target."""
         how = ["--slo", f"{target_ms}ms", "--resolution", resolution, "--window", window]
-        return float(self._load("capacity", *how)["capacity_per_s"])
+        found = self._load("capacity", *how)
+        if found["ended_early"]:
+            print(f"{self.name}: {found['ended_early']}", file=sys.stderr)
+        return float(found["capacity_per_s"])
 
     def run(self, rate_per_s: float, duration: str, seed: int) -> dict[str, Any]:
         """What ``loadgen run`` says of that rate; one seed, the same arrivals."""
