@@ -65,6 +65,7 @@ def served(
     rest = None if loading.budget is None else loading.budget.resting
     loads = Loads(entries, loadings, lazy=lazy, load=loaded_with_progress, rest=rest)
     try:
+        from surplus.engine.serving.former_models import pass_over_what_is_here
         from surplus.engine.serving.life import Served, all_loaded
         from surplus.engine.serving.live_start import LiveStart, begin_budget, begin_control
 
@@ -75,6 +76,8 @@ def served(
                 begin_budget(server, loading.budget)
             with loads as futures:
                 ready = await all_loaded(futures, served, may_fail=start.is_live)
+            if loading.budget is not None:
+                pass_over_what_is_here()  # models at rest: those that will be closed come later
             begin_control(server, start, loading)
             return ready
 

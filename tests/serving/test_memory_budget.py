@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 
 import numpy as np
@@ -12,7 +13,7 @@ from tritonclient.utils import InferenceServerException
 
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.repository.layout import find_models
-from surplus.engine.serving import memory_budget
+from surplus.engine.serving import former_models, memory_budget
 from surplus.engine.serving.live_loads import LiveLoads
 from surplus.engine.serving.live_start import begin_budget
 from surplus.engine.serving.server_params import FrontEnd
@@ -94,6 +95,25 @@ def test_models_are_loaded_by_use_and_rest_by_disuse(served):
     ask(served.client, "m5", ROWS)  # so that m6 was asked least recently
     ask(served.client, "m0", ROWS)
     assert served.awake() == ["m0", "m5", "m7"]
+
+
+def test_memory_is_given_back_for_models_that_held_some_alone(served, monkeypatch):
+    given_back = threading.Event()
+    monkeypatch.setattr(former_models, "_give_back", given_back.set)
+    for number in range(ROOM):  # each takes the place of one at rest, which held nothing
+        ask(served.client, f"m{number}", ROWS)
+    assert not given_back.wait(0.1)
+    ask(served.client, f"m{ROOM}", ROWS)
+    assert given_back.wait(30)
+
+
+def test_what_stays_is_passed_over_when_cycles_are_looked_for():
+    gc.unfreeze()
+    former_models.pass_over_what_is_here()
+    try:
+        assert gc.get_freeze_count() > len(gc.get_objects())
+    finally:
+        gc.unfreeze()
 
 
 def test_what_it_took_is_told(served):
