@@ -118,12 +118,12 @@ def show(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows of equal keys as a Markdown table."""
+    """Rows as a Markdown table; empty where a row lacks what another has."""
     if not rows:
         return "(no rows)"
-    keys = list(rows[0])
+    keys = list(dict.fromkeys(key for row in rows for key in row))
     lines = ["| " + " | ".join(keys) + " |", "|" + "---|" * len(keys)]
-    lines += ["| " + " | ".join(_cell(row[key]) for key in keys) + " |" for row in rows]
+    lines += ["| " + " | ".join(_cell(row.get(key, "")) for key in keys) + " |" for row in rows]
     return "\n".join(lines)
 
 

@@ -116,3 +116,8 @@ def test_the_commit_is_dirty_by_what_was_changed_but_not_by_results(tmp_path: Pa
     (tmp_path / "code.py").write_text("2")
     assert result_file.uncommitted(tmp_path) == ["code.py"]
     assert result_file._commit(tmp_path) == f"{clean}-dirty"
+
+
+def test_what_a_row_lacks_is_empty_in_its_table():
+    table = result_file.markdown([{"model": "a"}, {"model": "b", "ratio": 2.0}])
+    assert table.splitlines()[2:] == ["| a |  |", "| b | 2 |"]
