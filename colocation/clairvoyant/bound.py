@@ -84,7 +84,6 @@ def scenario_bound(scenario: Scenario, load: Load | None = None) -> Bound:
     """
     load = scenario.load() if load is None else load
     demand = scenario.demand()
-    demand = replace(demand, profiles=tuple(map(cheapest, demand.profiles)))
     truth = (scenario.noise, scenario.seed)
     if scenario.group_times is None:
         return clairvoyant_bound(demand, load, *truth, scenario.overlap)
@@ -105,7 +104,8 @@ def clairvoyant_bound(
     own = [load.service == index for index in range(len(demand.services))]
     works = np.full(len(load), inf)
     for index, mask in enumerate(own):
-        service, profile = demand.services[index], demand.profiles[index]
+        service = demand.services[index]
+        profile = cheapest(demand.profiles[index], demand.devices)
         least = LeastWork(service, profile, noise, seed, overlap, load, index)
         works[mask] = in_levels(least.of_queries(), _LEVELS)
     speed = FULL_PERCENT * len(demand.devices)

@@ -1,8 +1,11 @@
-"""What a model costs at least whose layers may each have other cores."""
+"""What a model costs at least on devices whose cores are given one by one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from surplus.colocation.frame.profile import LatencyProfile, LayeredProfile
+from surplus.colocation.frame.service import ServingDevice
 
 
 class CheapestCores:
@@ -14,18 +17,22 @@ class CheapestCores:
     Parameters
     ----------
     profile : LayeredProfile
+    cores : int
+        Of the largest device. A group that claims some of them holds these of as many; one that
+        holds a share computes on that share of the profile's. The bound allows for both.
     """
 
-    def __init__(self, profile: LayeredProfile) -> None:
+    def __init__(self, profile: LayeredProfile, cores: int = 0) -> None:
         self._profile = profile
+        self._whole = max(cores, profile.cores[-1])
         self._known: dict[tuple[int, int], int] = {}
 
     def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
         """Least work over the share, rounded down."""
         key = (items, sequence)
         if key not in self._known:
-            self._known[key] = self._work(items, sequence) // self._profile.cores[-1]
-        return max(1, 100 * self._known[key] // share_percent)
+            self._known[key] = self._work(items, sequence)
+        return max(1, 100 * self._known[key] // (self._whole * share_percent))
 
     def spread(self, items: int, sequence: int) -> float:
         """The profile's."""
@@ -42,6 +49,33 @@ class CheapestCores:
         )
 
 
-def cheapest(profile: LatencyProfile) -> LatencyProfile:
-    """A profile for the bound; others as they are."""
-    return CheapestCores(profile) if isinstance(profile, LayeredProfile) else profile
+class OneOfMany:
+    """A profile whose least share is a single core, which is less than the percent it computes on.
+
+    Parameters
+    ----------
+    profile : LatencyProfile
+    cores : int
+        Of the largest device; above 100.
+    """
+
+    def __init__(self, profile: LatencyProfile, cores: int) -> None:
+        self._profile = profile
+        self._cores = cores
+
+    def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
+        """The profile's; of 1 % such that a percent of it is what a core costs."""
+        whole_ns = self._profile.latency_ns(items, sequence, share_percent)
+        return whole_ns if share_percent > 1 else whole_ns * 100 // self._cores
+
+    def spread(self, items: int, sequence: int) -> float:
+        """The profile's."""
+        return self._profile.spread(items, sequence)
+
+
+def cheapest(profile: LatencyProfile, devices: Sequence[ServingDevice] = ()) -> LatencyProfile:
+    """A profile for the bound on these devices; as it is where they hand out no single cores."""
+    cores = max((device.cores or device.lanes for device in devices), default=0)
+    if isinstance(profile, LayeredProfile):
+        return CheapestCores(profile, cores)
+    return OneOfMany(profile, cores) if cores > 100 else profile

@@ -14,6 +14,7 @@ from math import inf
 
 import numpy as np
 
+from surplus.colocation.clairvoyant.cheapest_cores import CheapestCores
 from surplus.colocation.frame.load import Column, Load
 from surplus.colocation.frame.profile import LatencyProfile
 from surplus.colocation.frame.service import Service
@@ -51,8 +52,8 @@ class LeastWork:
     Luck: the time of a piece is drawn by its first query, and a policy may put any query first, so
     a batch is never luckier than the service's luckiest query; where batches of two queries do not
     fit and models are not cut, each query has its own luck. A model that is cut runs each operator
-    in a batch of its own, so that only the time of an operator must fit the target. Rounding costs
-    an operator less than 1 ns.
+    in a batch of its own, so that only the time of an operator must fit the target; of layers that
+    take unequal times the shortest may take nothing. Rounding costs an operator less than 1 ns.
     """
 
     def __init__(
@@ -68,6 +69,8 @@ class LeastWork:
         own = load.service == index
         self._service, self._profile, self._noise = service, profile, noise
         self._kept = 1.0 - overlap
+        uneven = isinstance(profile, CheapestCores) and service.operators > 1
+        self._parts = inf if uneven else service.operators
         self._arrivals_ns, self._items = load.arrival_ns[own], load.items[own]
         self._sequence = load.sequence[own]
         self._lengths = sorted(set(self._sequence.tolist()))
@@ -108,7 +111,7 @@ class LeastWork:
         """What an item costs in each batch that can be in time."""
         operators = self._service.operators
         for batch, took_ns in self._times(items, sequence, draw, share_percent):
-            spare_ns = self._service.slo_ns - max(0.0, took_ns / operators - _ROUNDED_NS)
+            spare_ns = self._service.slo_ns - max(0.0, took_ns / self._parts - _ROUNDED_NS)
             if spare_ns >= (self._window_ns(batch) if batch > items else 0):
                 yield share_percent * max(0.0, took_ns * self._kept - operators) / batch
 

@@ -62,8 +62,7 @@ class Layers:
 
     def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
         """The first version of all layers on the cores that a share is."""
-        cores = max(1, self.cores[-1] * share_percent // 100)
-        return items * self._times.scaled_ns(0, len(self.operations), cores)
+        return items * self._times.share_ns(0, len(self.operations), share_percent)
 
     def spread(self, items: int, sequence: int) -> float:
         """The stated one."""

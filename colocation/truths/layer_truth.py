@@ -12,9 +12,10 @@ from surplus.colocation.truths.truth import ProfileTruth
 
 
 class LayerTruth:
-    """Sums of layers, with noise; other profiles and groups of several pieces as ``ProfileTruth``.
+    """Sums of layers, with noise; pieces of other profiles as ``ProfileTruth``.
 
     A query has one luck for all of its layers, so that noise does not depend on how it is cut.
+    Groups of several pieces save as in ``ProfileTruth``.
 
     Parameters
     ----------
@@ -43,19 +44,28 @@ class LayerTruth:
                 raise ValueError(f"service {service.name!r} has {text}")
         self._streams = tuple(stream_of(seed, service.name) for service in services)
         self._noise = noise
+        self._kept = 1.0 - overlap
         self._known: dict[tuple[int, int, int, int], LayerProfile] = {}
 
     def group_ns(self, group: Group, share_percent: int) -> int:
         """Time of a group on its cores, or on those that its share is."""
-        first = group.pieces[0]
-        profile = self._layered[first.service]
-        if profile is None or len(group.pieces) > 1:
-            return self._plain.group_ns(group, share_percent)
-        cores = group.cores or max(1, profile.cores[-1] * share_percent // 100)
-        times = self._times(profile, first, group.version)
-        draw = uniform(self._streams[first.service], first.queries[0].number, 0)
-        factor = self._noise(draw, profile.spread(first.items, first.sequence))
-        return max(1, round(times.scaled_ns(first.start, first.end, cores) * factor))
+        times_ns = [self._piece_ns(group, piece, share_percent) for piece in group.pieces]
+        if len(times_ns) == 1:
+            return times_ns[0]
+        return max(max(times_ns), round(sum(times_ns) * self._kept))
+
+    def _piece_ns(self, group: Group, piece: Piece, share_percent: int) -> int:
+        profile = self._layered[piece.service]
+        if profile is None:
+            return self._plain.group_ns(group._replace(pieces=(piece,)), share_percent)
+        times = self._times(profile, piece, group.version)
+        if group.cores:
+            layers_ns = times.scaled_ns(piece.start, piece.end, group.cores)
+        else:
+            layers_ns = times.share_ns(piece.start, piece.end, share_percent)
+        draw = uniform(self._streams[piece.service], piece.queries[0].number, 0)
+        factor = self._noise(draw, profile.spread(piece.items, piece.sequence))
+        return max(1, round(layers_ns * factor))
 
     def _times(self, profile: LayeredProfile, piece: Piece, version: int) -> LayerProfile:
         key = (piece.service, piece.items, piece.sequence, version)

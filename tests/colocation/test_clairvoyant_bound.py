@@ -18,7 +18,7 @@ from surplus.colocation.clairvoyant.least_work import in_levels, shortest_window
 from surplus.colocation.clairvoyant.most_work import most_work
 from surplus.colocation.frame.load import Load
 from surplus.colocation.frame.query import Outcome
-from surplus.colocation.frame.service import Service
+from surplus.colocation.frame.service import Partition, Service, ServingDevice
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.randomness.noise import NOISES, Noise
 from surplus.colocation.simulation.simulator import Setting
@@ -209,6 +209,18 @@ def test_more_luck_is_never_slower(name: str) -> None:
     noise = NOISES.make(name)
     factors = [noise(draw, 0.2) for draw in np.linspace(0.001, 0.999, 101)]
     assert factors == sorted(factors)
+
+
+def test_a_core_of_many_costs_less_than_the_percent_that_it_computes_on() -> None:
+    """Of 400 cores, four run four queries on 1 % of the device and compute on 4 %."""
+    services = [service("a", slo_ms=100)]
+    setting = setting_of(services, load_of(services, [[0]]), [1], knee_percent=1)
+    many = replace(setting.demand, devices=(ServingDevice("cpu", cores=400),))
+    found = clairvoyant_bound(many, setting.load, NONE, 1)
+    partition = Partition(0, cores=400)
+    took_ns = many.latency_ns(0, 1, partition.share_of(1))
+    held_ns = took_ns * partition.held_ppm(1) / 1_000_000
+    assert found.need[0] * setting.load.duration_ns == pytest.approx(held_ns, rel=1e-4)
 
 
 def test_profiles_are_asked_for_every_share() -> None:

@@ -13,24 +13,16 @@ from surplus.colocation.clairvoyant import scenario_bound
 from surplus.colocation.frame.clock import NS_PER_S
 from surplus.colocation.policies.veltair.derived import NETWORKS, derive
 from surplus.colocation.policies.veltair.layer_profile import LayerProfile
-from surplus.colocation.policies.veltair.resnet50 import resnet50_operations
 from surplus.colocation.profiles.layers import Layers
+from tests.colocation.made_up_layers import write_layer_times
 
 FOLDER = Path(__file__).parents[2] / "bench" / "configs" / "colocation" / "veltair"
-CORES = tuple(range(8, 65, 8))
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Times that are a part fixed, and a part that cores divide, by operations."""
-    rows = [
-        ",".join(f"{ops / 2e5 * (0.05 + 8 / cores):.3f}" for cores in CORES)
-        for ops in resnet50_operations()
-    ]
-    folder = tmp_path / "veltair"
-    folder.mkdir()
-    (folder / "resnet50_layers_us.csv").write_text("\n".join(rows) + "\n")
-    return tmp_path
+    """Made-up times."""
+    return write_layer_times(tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.toml")))

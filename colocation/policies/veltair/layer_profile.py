@@ -11,6 +11,9 @@ from pathlib import Path
 from surplus.colocation.files.csv_file import read_rows
 from surplus.colocation.frame.clock import NS_PER_US
 
+_HUNDREDTHS = 100
+"""Of a core."""
+
 
 @dataclass(frozen=True)
 class LayerProfile:
@@ -64,6 +67,16 @@ class LayerProfile:
         if place >= 0:
             return self.block_ns(first, end, self.cores[place])
         return -(-self.block_ns(first, end, self.cores[0]) * self.cores[0] // cores)
+
+    def share_ns(self, first: int, end: int, share_percent: int) -> int:
+        """Time of layers on a share of the most cores that were measured, in whole ones.
+
+        A share below one core is a part of one: inversely proportional to it.
+        """
+        hundredths = self.cores[-1] * share_percent
+        if hundredths >= _HUNDREDTHS:
+            return self.scaled_ns(first, end, hundredths // _HUNDREDTHS)
+        return -(-self.scaled_ns(first, end, 1) * _HUNDREDTHS // hundredths)
 
     def least_cores(self, first: int, end: int, limit_ns: int) -> int | None:
         """Fewest cores that keep a block within a time; None if none do."""
