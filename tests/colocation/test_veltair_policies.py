@@ -8,13 +8,18 @@ from dataclasses import replace as with_
 import pytest
 
 from surplus.colocation import policy_spec, simulate
-from surplus.colocation.clairvoyant.cheapest_cores import CheapestCores
-from surplus.colocation.frame.planner import Demand
+from surplus.colocation.clairvoyant.cheapest_cores import CheapestCores, cheapest
+from surplus.colocation.frame.planner import PLANNERS, Demand
+from surplus.colocation.frame.predictor import PREDICTORS
 from surplus.colocation.frame.record import Record
 from surplus.colocation.frame.service import Service, ServingDevice
+from surplus.colocation.frame.state import State
 from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.policies.names import with_options
 from surplus.colocation.policies.veltair import prema
+from surplus.colocation.policies.veltair.block_choice import BlockChoice, BlockParams, layered
+from surplus.colocation.policies.veltair.layer_profile import LayerProfile
+from surplus.colocation.policies.veltair.rooms import Room
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.randomness.draws import stream_of
 from surplus.colocation.randomness.noise import NOISES
@@ -196,6 +201,55 @@ def test_the_bound_counts_each_layer_on_its_cheapest_cores() -> None:
     # 8 ms of one core for each short layer, 32 for the long one: 56, a seventh of it for all 8.
     assert CheapestCores(Small()).latency_ns(1, 0, 100) == 7 * MS
     assert CheapestCores(Small()).latency_ns(2, 0, 50) == 28 * MS
+
+
+def test_the_bound_charges_cores_of_the_device_and_not_of_the_profile() -> None:
+    """Twice as many cores do twice as much; on fewer, shares compute on all of the profile's."""
+    for cores, whole_ms in ((16, 3.5), (8, 7), (4, 7), (0, 7)):
+        devices = (ServingDevice("cpu", cores=cores),)
+        assert cheapest(Small(), devices).latency_ns(1, 0, 100) == whole_ms * MS
+
+
+def test_less_than_a_core_is_a_part_of_one() -> None:
+    """One percent of eight cores is 0.08 of one; layers take 56 ms on it."""
+    times = LayerProfile(CORES, tuple(tuple(ms * MS for ms in row) for row in TABLE))
+    assert times.share_ns(0, 4, 1) == 56 * MS * 100 // 8
+    assert times.share_ns(0, 4, 12) == pytest.approx(56 * MS * 100 / 96, abs=1)
+    assert times.share_ns(0, 4, 13) == times.share_ns(0, 4, 24) == 56 * MS
+    services = (Service("a", 1, operators=4),)
+    truth = LayerTruth(services, (Small(),), NOISES.make("none"), 1)
+    (query,) = load_of(services, [[0]]).queries()
+    group = Group(0, 0, (piece_of((query,), 0, 4),), 0, 0)
+    assert truth.group_ns(group, 1) == times.share_ns(0, 4, 1)
+
+
+def test_pieces_side_by_side_take_what_their_layers_take() -> None:
+    """Not their part of the whole model's time."""
+    services = tuple(Service(name, 1, operators=4) for name in "ab")
+    truth = LayerTruth(services, (Small(), Small()), NOISES.make("none"), 1, overlap=0.1)
+    first, second = load_of(services, [[0], [0]]).queries()
+    pieces = (piece_of((first,), 2, 3), piece_of((second,), 0, 1))
+    assert truth.group_ns(Group(0, 0, pieces, 0, 0), 50) == (8 + 2) * 0.9 * MS
+
+
+def test_who_waits_for_cores_counts_among_those_that_have_begun() -> None:
+    """Two that have begun leave nothing to spare, so that the third layer begins a block."""
+    own = setting([0, 0])
+    demand = own.demand
+    predictor = PREDICTORS.make("layers", demand.services, demand.profiles)
+    choice = BlockChoice(layered(predictor), BlockParams())
+    first, second = own.load.queries()
+    deployment = PLANNERS.make("cores").plan(demand)
+    state = State(0, (), (None,) * len(deployment.partitions), deployment, {second.id: 2})
+    room = Room(0, cores=8, free=8, worker=0)
+    alone, beside = (choice.next(state, first, room, paused) for paused in ((), (second,)))
+    assert alone is not None
+    assert beside is not None
+    assert (alone.end, beside.end) == (4, 2)
+    # It is not counted twice when it is the one that asks.
+    again = choice.next(state._replace(progress={}), second, room, (second,))
+    assert again is not None
+    assert again.end == 4
 
 
 def test_policies_on_cores_need_a_predictor_that_knows_layers() -> None:

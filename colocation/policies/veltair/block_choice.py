@@ -11,7 +11,7 @@ first block to their last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -123,8 +123,19 @@ class BlockChoice:
         self._proxy = LinearProxy()
         self._versions: dict[int, VersionChoice] = {}
 
-    def next(self, state: State, query: Query, room: Room) -> Block | None:
-        """The next block, on as many of the cores it needs as are free; None if none is."""
+    def next(
+        self, state: State, query: Query, room: Room, paused: Sequence[Query] = ()
+    ) -> Block | None:
+        """The next block, on as many of the cores it needs as are free; None if none is.
+
+        Parameters
+        ----------
+        state : State
+        query : Query
+        room : Room
+        paused : sequence of Query
+            Who has begun on the room's device and waits for cores.
+        """
         model = self.model(query, room.cores)
         reading = pressure = 0.0
         if self._params.versions:
@@ -132,7 +143,8 @@ class BlockChoice:
             pressure = self._proxy.at(reading)
         version = self._version(query.service, model, pressure)
         needs = model.needs(version, model.slowdown(version, pressure))
-        limit = needs.average + self._threshold(state, query, needs, room)
+        others = [*_running(state, room), *paused]
+        limit = needs.average + self._threshold(others, query, needs, room)
         first, end, needed = self._cut(needs, state.progress.get(query.id, 0), limit)
         cores = largest(needs.profile.cores, min(needed, room.free))
         if cores == 0:
@@ -165,12 +177,13 @@ class BlockChoice:
             self._versions[service] = choice
         return self._versions[service].at(pressure)
 
-    def _threshold(self, state: State, query: Query, needs: Needs, room: Room) -> int:
+    def _threshold(self, begun: Sequence[Query], query: Query, needs: Needs, room: Room) -> int:
         """Cores beyond ``Avg_C`` that the load leaves to this query; 0 where nobody asks."""
         if not self._by_load:
             return 0
-        others = [self.model(q, room.cores).needs(0).average for q in _others(state, query, room)]
-        return thresholds(room.cores, [needs.average, *others])[0]
+        others = (other for other in begun if other.id != query.id)
+        averages = [self.model(other, room.cores).needs(0).average for other in others]
+        return thresholds(room.cores, [needs.average, *averages])[0]
 
     def _faster(self, needs: Needs, first: int, end: int, least: int, most: int) -> int:
         """The fastest number of cores that wastes little."""
@@ -183,11 +196,9 @@ class BlockChoice:
         return min(kept, key=lambda c: (profile.block_ns(first, end, c), c), default=least)
 
 
-def _others(state: State, query: Query, room: Room) -> Iterator[Query]:
-    """Who else runs on a device."""
+def _running(state: State, room: Room) -> Iterator[Query]:
+    """Who runs on a device."""
     partitions = state.deployment.partitions
     for group in state.running:
         if group is not None and partitions[group.partition].device == room.device:
-            own = group.pieces[0].queries[0]
-            if own.id != query.id:
-                yield own
+            yield group.pieces[0].queries[0]

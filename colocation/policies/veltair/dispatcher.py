@@ -10,7 +10,7 @@ costs new threads (``grow``).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from surplus.colocation.frame.decision import NOTHING, Decision, Drop, Resize, Start
 from surplus.colocation.frame.deployment import Deployment
@@ -25,9 +25,16 @@ from surplus.colocation.policies.veltair.block_choice import (
     BlockParams,
     layered,
 )
-from surplus.colocation.policies.veltair.rooms import free_beside, largest, room_for
+from surplus.colocation.policies.veltair.rooms import Room, free_beside, largest, room_for
 
 _GROWTHS = ("eager", "paying", "none")
+
+
+class _Paused(NamedTuple):
+    """A query that has begun and holds no cores, and the device where it did."""
+
+    query: Query
+    device: int
 
 
 @DISPATCHERS.register("layer_blocks")
@@ -67,7 +74,7 @@ class LayerBlocks:
         self._grow = grow
         self._spawn_ns = spawn_ns
         self._drop = drop
-        self._paused: list[Query] = []
+        self._paused: list[_Paused] = []
         self._running: dict[int, Block] = {}
         self._deployment: Deployment | None = None
 
@@ -75,7 +82,7 @@ class LayerBlocks:
         """Go on with what has begun, then give cores that are missing, then begin."""
         if state.deployment is not self._deployment:
             self._deployment = state.deployment
-            self._paused = [query for query in self._paused if query.id in state.progress]
+            self._paused = [own for own in self._paused if own.query.id in state.progress]
         self._note(state, event)
         return self._go_on(state) or self._add_cores(state) or self._begin(state) or NOTHING
 
@@ -92,15 +99,16 @@ class LayerBlocks:
             if group.cores == block.cores:
                 self._choice.took(block, event.time_ns - group.start_ns)
             if block.query.id in state.progress:
-                self._paused.append(block.query)
+                device = state.deployment.partitions[group.partition].device
+                self._paused.append(_Paused(block.query, device))
 
     def _go_on(self, state: State) -> Decision | None:
         """The next block of a query that has begun, on what is free of the cores it needs."""
-        for query in self._paused:
-            room = room_for(state, query.service)
-            block = None if room is None else self._choice.next(state, query, room)
+        for own in self._paused:
+            room = room_for(state, own.query.service)
+            block = None if room is None else self._next(state, own.query, room)
             if room is not None and block is not None:
-                self._paused.remove(query)
+                self._paused.remove(own)
                 return self._start(room.worker, block)
         return None
 
@@ -117,10 +125,15 @@ class LayerBlocks:
             end_ns = state.now_ns + profile.block_ns(0, layers, profile.fastest(0, layers))
             if end_ns > query.deadline_ns:
                 return Decision(drops=(Drop(query, end_ns),))
-        block = self._choice.next(state, query, room)
+        block = self._next(state, query, room)
         if block is None or block.cores < block.needed:
             return None
         return self._start(room.worker, block)
+
+    def _next(self, state: State, query: Query, room: Room) -> Block | None:
+        """The next block, with an eye on all who have begun on the device."""
+        paused = [own.query for own in self._paused if own.device == room.device]
+        return self._choice.next(state, query, room, paused)
 
     def _start(self, worker: int, block: Block) -> Decision:
         self._running[worker] = block
