@@ -34,7 +34,8 @@ class Tally:
         Latency of the answered ones, late ones included; None if there are none. The smallest
         latency that at least that share of them does not exceed. Drops censor it.
     served_per_s, goodput_per_s : float
-        Answers before the end of the arrivals, late ones too; answers in time, of all.
+        Answers before the end of the arrivals, late ones too; those of them that are in time. What
+        is answered after it is in neither, so that the one never exceeds the other.
     """
 
     name: str
@@ -144,17 +145,18 @@ def _tally(name: str, run: Run, load: Load, mask: npt.NDArray[np.bool_]) -> Tall
     outcome = np.frombuffer(run.record.outcome, np.int8)[mask]
     ended_ns = np.frombuffer(run.record.ended_ns, np.int64)[mask]
     counts = {_NAMES[kind]: int((outcome == kind).sum()) for kind in Outcome}
-    answered = (outcome == Outcome.IN_TIME) | (outcome == Outcome.LATE)
+    in_time = outcome == Outcome.IN_TIME
+    answered = in_time | (outcome == Outcome.LATE)
     latency_ns = np.sort((ended_ns - load.arrival_ns[mask])[answered])
-    served = int((ended_ns[answered] < load.duration_ns).sum())
+    soon = ended_ns < load.duration_ns
     return Tally(
         name=name,
         offered=len(outcome),
         **counts,
         p50_ns=_quantile(latency_ns, 50),
         p99_ns=_quantile(latency_ns, 99),
-        served_per_s=served * NS_PER_S / load.duration_ns,
-        goodput_per_s=counts["in_time"] * NS_PER_S / load.duration_ns,
+        served_per_s=int((answered & soon).sum()) * NS_PER_S / load.duration_ns,
+        goodput_per_s=int((in_time & soon).sum()) * NS_PER_S / load.duration_ns,
     )
 
 

@@ -12,7 +12,7 @@ from surplus.engine.cli.output import duration, show_rows, show_text
 
 _LEGEND = """\
 in time, late, dropped: shares of all queries
-good/s, served/s: answers in time, and all that came before the last query did, a second
+good/s, served/s: answers in time, and all, that came before the last query did, a second
 p99: of the answered; used: of the devices' time; fair: Jain's index of the services' goodput"""
 
 

@@ -165,3 +165,12 @@ def test_a_cut_run_leaves_queries_unfinished() -> None:
     assert [Outcome(o).name for o in done.record.outcome] == ["IN_TIME", "UNFINISHED", "UNFINISHED"]
     total = summarise(done, load, services, 1).total
     assert (total.offered, total.in_time, total.unfinished) == (3, 1, 2)
+
+
+def test_answers_in_time_are_never_more_a_second_than_answers() -> None:
+    """Two of three come after the arrivals have ended: a second has one, in time or not."""
+    services = [service("a", slo_ms=100)]
+    load = load_of(services, [[0, 1, 2]], duration_ms=5)
+    total = summarise(run(setting_of(services, load, [4])), load, services, 1).total
+    assert total.in_time == 3
+    assert total.goodput_per_s == total.served_per_s == pytest.approx(200)
