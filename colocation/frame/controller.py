@@ -234,6 +234,7 @@ class Controller:
             start.predicted_ns,
             start.cores,
             start.version,
+            self._stage.view.partitions[start.partition].share_percent,
         )
         self._groups += 1
         self._running[start.partition] = group

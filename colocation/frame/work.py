@@ -58,6 +58,8 @@ class Group(NamedTuple):
         That it claims of its partition; 0 where it holds the whole share.
     version : int
         Which of the versions of its operators runs.
+    share_percent : int
+        Of its device, that its partition is.
     """
 
     id: int
@@ -67,3 +69,4 @@ class Group(NamedTuple):
     predicted_ns: int
     cores: int = 0
     version: int = 0
+    share_percent: int = 100

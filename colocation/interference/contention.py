@@ -10,16 +10,23 @@ model of a planner is an approximation of it, as it is of a GPU.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 
 from surplus.colocation.frame.interference_model import INTERFERENCES, UNIT_PPM
 from surplus.colocation.frame.work import Group
+from surplus.colocation.profiles.bandwidth import filled, stretched
+
+Batch = tuple[int, int, int]
+"""Service, items, share in percent."""
 
 
 @INTERFERENCES.register("contention")
 class Contention:
     """``1 + sum over neighbours of l2_cost x l2 x l2' + dram_cost x dram x dram'``.
 
-    Utilisations are those of large batches, times ``items / (items + half)``.
+    Utilisations are those of large batches on a whole device, times ``items / (items + half)``,
+    over how much longer a share makes them: the same traffic takes ``1 - scaled + scaled x 100 /
+    share`` times as long.
 
     Parameters
     ----------
@@ -31,6 +38,8 @@ class Contention:
         Extra time of two that use it all the time; >= 0.
     half : float
         Items at which half of the utilisation is reached; >= 0.
+    scaled : mapping of str to float
+        Part of a service's time that a share divides, 0 to 1; 0 where it is not given.
 
     Raises
     ------
@@ -46,31 +55,42 @@ class Contention:
         l2_cost: float = 1.0,
         dram_cost: float = 2.0,
         half: float = 4.0,
+        scaled: Mapping[str, float] | None = None,
     ) -> None:
         if min(l2_cost, dram_cost, half) < 0:
             raise ValueError(f"costs and half must be >= 0, got {(l2_cost, dram_cost, half)}")
         self._l2, self._dram = _by_service(names, l2), _by_service(names, dram)
         self._costs = (l2_cost, dram_cost)
         self._half = half
+        self._scaled = _by_service(names, scaled or {})
+
+    def of(self, services: Sequence[int]) -> Contention:
+        """The same law for some of the services, which have these indices here."""
+        own = copy(self)
+        own._l2, own._dram, own._scaled = (
+            [values[k] for k in services] for values in (self._l2, self._dram, self._scaled)
+        )
+        return own
 
     def slowdown_ppm(self, group: Group, others: Sequence[Group]) -> int:
         """The worst of the pieces of the group beside all pieces of its neighbours."""
-        beside = [(piece.service, piece.items) for other in others for piece in other.pieces]
-        extra = max(
-            sum(self.extra((piece.service, piece.items), other) for other in beside)
-            for piece in group.pieces
-        )
+        beside = [row for other in others for row in _batches(other)]
+        extra = max(sum(self.extra(own, other) for other in beside) for own in _batches(group))
         return UNIT_PPM + round(extra * UNIT_PPM)
 
-    def extra(self, own: tuple[int, int], other: tuple[int, int]) -> float:
-        """Extra time of a batch beside another, as a fraction; each a service and its items."""
+    def extra(self, own: Batch, other: Batch) -> float:
+        """Extra time of a batch beside another, as a fraction."""
         (l2, dram), (other_l2, other_dram) = self.utilisation(*own), self.utilisation(*other)
         return self._costs[0] * l2 * other_l2 + self._costs[1] * dram * other_dram
 
-    def utilisation(self, service: int, items: int) -> tuple[float, float]:
-        """Of cache and memory, by a batch alone."""
-        filled = items / (items + self._half)
-        return self._l2[service] * filled, self._dram[service] * filled
+    def utilisation(self, service: int, items: int, share_percent: int) -> tuple[float, float]:
+        """Of cache and memory, by a batch alone on a share."""
+        used = filled(items, self._half) / stretched(self._scaled[service], share_percent)
+        return self._l2[service] * used, self._dram[service] * used
+
+
+def _batches(group: Group) -> list[Batch]:
+    return [(piece.service, piece.items, group.share_percent) for piece in group.pieces]
 
 
 def _by_service(names: Sequence[str], given: Mapping[str, float]) -> list[float]:
@@ -78,5 +98,5 @@ def _by_service(names: Sequence[str], given: Mapping[str, float]) -> list[float]
     if unknown:
         raise ValueError(f"unknown service {min(unknown)!r}")
     if not all(0 <= value <= 1 for value in given.values()):
-        raise ValueError(f"utilisations must be 0 to 1, got {dict(given)}")
+        raise ValueError(f"utilisations and scaled must be 0 to 1, got {dict(given)}")
     return [given.get(name, 0.0) for name in names]

@@ -25,10 +25,12 @@ class Bandwidth:
     unscaled_ns, compute_ns : int
         By item: what a share does not change, and what it divides, given for the whole device.
     l2, dram : float
-        Utilisation of cache and memory while the model runs alone, 0 to 1; what interference
-        models are told.
+        Utilisation of cache and memory while large batches run alone on the whole device, 0 to 1;
+        what interference models are told.
     deviation : float
         Relative standard deviation, >= 0.
+    half : float
+        Items at which half of the utilisation is reached; >= 0.
 
     Raises
     ------
@@ -42,6 +44,7 @@ class Bandwidth:
     l2: float = 0.0
     dram: float = 0.0
     deviation: float = 0.0
+    half: float = 4.0
 
     def __post_init__(self) -> None:
         times_ns = (self.fixed_ns, self.unscaled_ns, self.compute_ns)
@@ -49,6 +52,8 @@ class Bandwidth:
             raise ValueError(f"times of {times_ns} ns")
         if not (0 <= self.l2 <= 1 and 0 <= self.dram <= 1):
             raise ValueError(f"l2 and dram must be 0 to 1, got {self.l2} and {self.dram}")
+        if self.half < 0:
+            raise ValueError(f"half must be >= 0, got {self.half}")
         checked_deviation(self.deviation)
 
     def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
@@ -59,3 +64,20 @@ class Bandwidth:
     def spread(self, items: int, sequence: int) -> float:
         """The stated one."""
         return self.deviation
+
+    def utilisation(self, items: int, share_percent: int) -> tuple[float, float]:
+        """Of cache and memory by a batch alone on a share, as measured."""
+        each_ns = self.unscaled_ns + self.compute_ns
+        scaled = self.compute_ns / each_ns if each_ns else 0.0
+        used = filled(items, self.half) / stretched(scaled, share_percent)
+        return self.l2 * used, self.dram * used
+
+
+def filled(items: int, half: float) -> float:
+    """Part of the utilisation of large batches that one of so many items reaches."""
+    return items / (items + half) if items else 0.0
+
+
+def stretched(scaled: float, share_percent: int) -> float:
+    """How many times as long as on the whole device items take of whose time a part is divided."""
+    return 1.0 - scaled + scaled * 100 / share_percent

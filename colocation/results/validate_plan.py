@@ -6,13 +6,23 @@ Who comes just after its turn waits for a whole cycle, and is then computed: ``d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from surplus.colocation.frame.clock import NS_PER_S
 from surplus.colocation.frame.deployment import Assignment, Deployment
 from surplus.colocation.frame.planner import Demand
 
-Slowdown = Callable[[int, Sequence[int]], float]
-"""Service and those on the rest of its device -> what its times are multiplied with."""
+
+class PlannedBatch(NamedTuple):
+    """What a turn computes: items of a service on a share."""
+
+    service: int
+    items: int
+    share_percent: int
+
+
+Slowdown = Callable[[PlannedBatch, Sequence[PlannedBatch]], float]
+"""A batch and those on the rest of its device -> what its times are multiplied with."""
 
 _ROUNDING = 1e-6
 
@@ -78,8 +88,10 @@ class _Judge:
         if self._slowdown is None:
             return took_ns
         beside = [
-            a.service
+            PlannedBatch(a.service, a.batch, partitions[a.partition].share_percent)
             for a in self._deployment.assignments
             if a.partition != row.partition and partitions[a.partition].device == own.device
         ]
-        return took_ns * self._slowdown(row.service, beside)
+        return took_ns * self._slowdown(
+            PlannedBatch(row.service, row.batch, own.share_percent), beside
+        )

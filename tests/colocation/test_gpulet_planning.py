@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.service import Partition, Service, ServingDevice
 from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.interference.contention import Contention
-from surplus.colocation.policies.gpulet.belief import LinearParams, factor_table
+from surplus.colocation.policies.gpulet.belief import LinearParams
 from surplus.colocation.policies.gpulet.duty_cycle import (
     merged_cycle,
     residual_cycle,
@@ -30,7 +31,7 @@ from surplus.colocation.policies.gpulet.planner import Gpulet
 from surplus.colocation.policies.gpulet.scheduler import RateParams
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.profiles.bandwidth import Bandwidth
-from surplus.colocation.results.validate_plan import validate_plan
+from surplus.colocation.results.validate_plan import PlannedBatch, validate_plan
 from tests.colocation.settings import MS
 
 FILES = Path(__file__).parents[2] / "bench/configs/colocation/gpulet"
@@ -61,6 +62,11 @@ def planned(name: str, demand: Demand, **options: bool) -> Deployment:
     return plan
 
 
+def slowed(table: LatencyTable, percent: int, factor: float) -> list[float]:
+    """Times of the first service where everything takes so many times as long."""
+    return [took_ns * factor for took_ns in table.row(0, percent)]
+
+
 def test_the_knee_is_where_the_saturated_rate_stops_to_rise_steeply() -> None:
     """SLO 20 ms: batches of 8 in 10 ms from 50 %; on 20 % 2 in 10, on 40 % 6 in 10."""
     table = LatencyTable(demand_of([1], [20]))
@@ -74,7 +80,7 @@ def test_the_knee_is_where_the_saturated_rate_stops_to_rise_steeply() -> None:
 def test_a_residual_gathers_the_largest_batch_that_is_in_time() -> None:
     """100 a second, SLO 50: b x 10 + 2 + b <= 50 for 4, which take 6 ms each 40."""
     table = LatencyTable(demand_of([1], [50]))
-    cycle = residual_cycle(table, 0, 100, 100e-9, 1.0)
+    cycle = residual_cycle(table, 0, 100, 100e-9, table.row(0, 100))
     assert cycle is not None
     assert (cycle.turns[0].batch, cycle.turns[0].took_ns) == (4, 6 * MS)
     assert cycle.duty_ns == pytest.approx(40 * MS)
@@ -84,31 +90,33 @@ def test_a_residual_gathers_the_largest_batch_that_is_in_time() -> None:
 def test_a_target_too_short_to_gather_one_query_gives_turns_of_one() -> None:
     """100 a second, SLO 9: a query comes every 10 ms, its turn every 9 - 3."""
     table = LatencyTable(demand_of([1], [9]))
-    cycle = residual_cycle(table, 0, 100, 100e-9, 1.0)
+    cycle = residual_cycle(table, 0, 100, 100e-9, table.row(0, 100))
     assert cycle is not None
     assert (cycle.turns[0].batch, cycle.duty_ns) == (1, 6 * MS)
-    assert residual_cycle(table, 0, 100, 100e-9, 1.6) is None
+    assert residual_cycle(table, 0, 100, 100e-9, slowed(table, 100, 1.6)) is None
 
 
 def test_saturation_leaves_room_for_interference() -> None:
     table = LatencyTable(demand_of([1], [20]))
-    cycle = saturated_cycle(table, 0, 100, 1.25)
+    cycle = saturated_cycle(table, 0, 100, slowed(table, 100, 1.25))
     assert cycle is not None
     assert (cycle.turns[0].batch, cycle.duty_ns) == (6, 10 * MS)
-    assert saturated_cycle(table, 0, 20, 2.0) is None
+    assert saturated_cycle(table, 0, 20, slowed(table, 20, 2.0)) is None
 
 
 def test_merged_batches_shrink_to_the_shorter_cycle() -> None:
     """SLOs 50 and 30 at 100 a second: cycles of 40 and 20; in 20, 2 each, 4 ms each."""
     table = LatencyTable(demand_of([1, 1], [50, 30]))
-    alone = [residual_cycle(table, k, 100, 100e-9, 1.0) for k in (0, 1)]
+    row = table.row(0, 100)
+    alone = [residual_cycle(table, k, 100, 100e-9, row) for k in (0, 1)]
     assert alone[0] is not None
     assert alone[1] is not None
-    merged = merged_cycle(table, alone[0], alone[1], 100, lambda service: 1.0)
+    merged = merged_cycle(table, alone[0], alone[1], 100, lambda service: row)
     assert merged is not None
     assert merged.duty_ns == pytest.approx(20 * MS)
     assert [(turn.batch, turn.took_ns) for turn in merged.turns] == [(2, 4 * MS)] * 2
-    assert merged_cycle(table, alone[0], alone[1], 20, lambda service: 1.01) is None
+    slow = slowed(table, 20, 1.01)
+    assert merged_cycle(table, alone[0], alone[1], 20, lambda service: slow) is None
 
 
 def test_a_device_is_divided_at_the_knee_and_the_rest_is_served_beside_it() -> None:
@@ -169,13 +177,19 @@ def test_every_plan_keeps_what_it_promises(
 def test_plans_stand_the_interference_that_they_believe_in(rates: list[float]) -> None:
     """And the exhaustive search serves whatever the elastic one serves."""
     demand = replace(MODELS, rates_per_s=tuple(rates))
-    factors = factor_table(demand.profiles, LinearParams())
+    params = LinearParams()
+
+    def used(batch: PlannedBatch) -> tuple[float, float]:
+        profile = demand.profiles[batch.service]
+        assert isinstance(profile, Bandwidth)
+        return profile.utilisation(batch.items, batch.share_percent)
+
+    def slowdown(own: PlannedBatch, beside: Sequence[PlannedBatch]) -> float:
+        return max((params.factor(used(own), used(other)) for other in beside), default=1.0)
+
     plans = [planned(name, demand) for name in ("gpulet", "gpulet_ideal")]
     for plan in plans:
-        found = validate_plan(
-            demand, plan, lambda own, beside: max((factors[own][o] for o in beside), default=1.0)
-        )
-        assert not found
+        assert not validate_plan(demand, plan, slowdown)
     assert plans[0].shortfalls or not plans[1].shortfalls
 
 
@@ -220,20 +234,26 @@ def test_tables_of_profiles_are_kept() -> None:
 def test_bandwidth_divides_computation_only() -> None:
     law = Bandwidth(1000, 10, 30)
     assert [law.latency_ns(8, 0, p) for p in (100, 50, 20)] == [1320, 1560, 2280]
-    with pytest.raises(ValueError, match="l2 and dram"):
-        Bandwidth(1, 1, 1, l2=1.1)
+    for options, message in (({"l2": 1.1}, "l2 and dram"), ({"half": -1.0}, "half must be")):
+        with pytest.raises(ValueError, match=message):
+            Bandwidth(1, 1, 1, **options)
 
 
 def test_contention_grows_with_both_and_with_the_batch() -> None:
     law = Contention(["a", "b"], {"a": 0.5, "b": 0.4}, {"a": 0.2}, half=4.0)
 
-    def group(service: int, items: int) -> Group:
+    def group(service: int, items: int, share_percent: int = 100) -> Group:
         query = Query(0, service, 0, 0, 1, items)
-        return Group(0, service, (piece_of((query,), 0, 1),), 0, 0)
+        piece = piece_of((query,), 0, 1)
+        return Group(0, service, (piece,), 0, 0, share_percent=share_percent)
 
     assert law.slowdown_ppm(group(0, 4), []) == UNIT_PPM
     # Half of 0.5 beside three quarters of 0.4, and no memory traffic of b.
     assert law.slowdown_ppm(group(0, 4), [group(1, 12)]) == UNIT_PPM + 75_000
+    # Half of b's time is divided by its share: on a quarter it takes 2.5 times as long.
+    divided = Contention(["a", "b"], {"a": 0.5, "b": 0.4}, {}, scaled={"b": 0.5})
+    assert divided.slowdown_ppm(group(0, 4), [group(1, 12, 25)]) == UNIT_PPM + 30_000
+    assert divided.slowdown_ppm(group(0, 4, 25), [group(1, 12)]) == UNIT_PPM + 75_000
     with pytest.raises(ValueError, match="unknown service 'c'"):
         Contention(["a"], {"c": 0.1}, {})
 
@@ -246,5 +266,12 @@ def test_scenarios_agree_with_the_models(path: Path) -> None:
         stem = name if name in {s.name for s in MODELS.services} else name[:-1]
         known = {s.name: p for s, p in zip(MODELS.services, MODELS.profiles, strict=True)}
         assert tenant.profile == known[stem]
-    assert isinstance(scenario.interference, Contention)
+    law = scenario.interference
+    assert isinstance(law, Contention)
     assert len(scenario.devices) == 4
+    # What planners measure of a batch alone is what the law makes neighbours pay for.
+    for index, tenant in enumerate(scenario.tenants):
+        assert isinstance(tenant.profile, Bandwidth)
+        for items, percent in ((1, 100), (4, 40), (32, 20), (32, 100)):
+            measured = tenant.profile.utilisation(items, percent)
+            assert measured == pytest.approx(law.utilisation(index, items, percent), rel=1e-3)

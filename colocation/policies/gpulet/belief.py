@@ -2,30 +2,34 @@
 
 References
 ----------
-gpulet (ATC'22), section 4.4: a factor linear in the L2 and DRAM utilisation of both.
+gpulet (ATC'22), section 4.4: a factor linear in the L2 and DRAM utilisation of both; here as both
+are with their batches on their shares, which is what the model is fitted to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from math import inf
 from typing import Protocol, runtime_checkable
 
-from surplus.colocation.frame.profile import LatencyProfile
+from surplus.colocation.frame.planner import Demand
+from surplus.colocation.policies.gpulet.latency_table import LatencyTable, Row
+
+Utilisation = tuple[float, float]
+"""Of cache and of memory bandwidth; 0 to 1."""
+
+ALONE = -inf
+"""The press of nobody."""
 
 
 @runtime_checkable
 class Traffic(Protocol):
-    """A profile that knows its utilisation of cache and memory, alone; 0 to 1."""
+    """A profile that knows what its batches use of cache and memory."""
 
-    @property
-    def l2(self) -> float:
-        """Of the cache."""
-        ...
-
-    @property
-    def dram(self) -> float:
-        """Of the memory's bandwidth."""
+    def utilisation(self, items: int, share_percent: int) -> Utilisation:
+        """Of a batch alone on a share."""
         ...
 
 
@@ -38,26 +42,78 @@ class LinearParams:
     0.088, 0.895 by their release.
     """
 
-    l2_own: float = 0.162
-    l2_other: float = 0.189
-    dram_own: float = 0.301
-    dram_other: float = 0.286
-    constant: float = 0.927
+    l2_own: float = 0.323
+    l2_other: float = 0.327
+    dram_own: float = 0.464
+    dram_other: float = 0.466
+    constant: float = 0.914
+
+    def suffered(self, own: Utilisation) -> float:
+        """What a batch's own utilisation adds to its factor, the constant in it."""
+        return self.l2_own * own[0] + self.dram_own * own[1] + self.constant
+
+    def press(self, other: Utilisation) -> float:
+        """What a batch adds to the factor of whoever is beside it."""
+        return self.l2_other * other[0] + self.dram_other * other[1]
+
+    def factor(self, own: Utilisation, other: Utilisation) -> float:
+        """What the times of one are multiplied with beside the other; >= 1."""
+        return max(1.0, self.suffered(own) + self.press(other))
 
 
-def factor_table(
-    profiles: Sequence[LatencyProfile], params: LinearParams
-) -> tuple[tuple[float, ...], ...]:
-    """``table[own][other]``: what ``own``'s times are multiplied with beside ``other``; >= 1.
+class Belief:
+    """Times of a demand's services beside others.
 
     A profile without utilisations costs nothing and suffers nothing.
+
+    Parameters
+    ----------
+    demand : Demand
+    table : LatencyTable
+        Of the same demand.
+    params : LinearParams
     """
-    return tuple(tuple(_factor(own, other, params) for other in profiles) for own in profiles)
 
+    def __init__(self, demand: Demand, table: LatencyTable, params: LinearParams) -> None:
+        self._demand = demand
+        self._table = table
+        self._params = params
+        self._used: dict[tuple[int, int], list[Utilisation] | None] = {}
+        self._rows: dict[tuple[int, int, float], Row] = {}
 
-def _factor(own: LatencyProfile, other: LatencyProfile, params: LinearParams) -> float:
-    if not (isinstance(own, Traffic) and isinstance(other, Traffic)):
-        return 1.0
-    own_part = params.l2_own * own.l2 + params.dram_own * own.dram
-    other_part = params.l2_other * other.l2 + params.dram_other * other.dram
-    return max(1.0, own_part + other_part + params.constant)
+    def press(self, service: int, percent: int, batch: int) -> float:
+        """Of a batch of so many queries on a size."""
+        used = self._utilisations(service, percent)
+        return self._params.press(used[batch]) if used and batch else ALONE
+
+    def most_press(self, service: int, percent: int) -> float:
+        """Of the largest batch that a service can have on a size in time."""
+        return self.press(service, percent, self._table.saturated(service, percent))
+
+    def row(self, service: int, percent: int, press: float) -> Row:
+        """Nanoseconds by batch beside who presses so hard, never falling."""
+        row = self._table.row(service, percent)
+        if press == ALONE:
+            return row
+        key = (service, percent, press)
+        if key not in self._rows:
+            self._rows[key] = self._pressed(row, self._utilisations(service, percent), press)
+        return self._rows[key]
+
+    def _pressed(self, row: Row, used: Sequence[Utilisation] | None, press: float) -> Row:
+        if used is None:
+            return row
+        suffered = self._params.suffered
+        both = zip(row, used, strict=True)
+        return list(accumulate((t * max(1.0, suffered(own) + press) for t, own in both), max))
+
+    def _utilisations(self, service: int, percent: int) -> list[Utilisation] | None:
+        """By batch of queries, as far as the table has times."""
+        key = (service, percent)
+        if key not in self._used:
+            profile, items = self._demand.profiles[service], self._demand.items[service]
+            batches = range(len(self._table.row(service, percent)))
+            self._used[key] = None
+            if isinstance(profile, Traffic):
+                self._used[key] = [profile.utilisation(items * b, percent) for b in batches]
+        return self._used[key]

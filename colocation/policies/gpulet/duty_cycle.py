@@ -15,10 +15,10 @@ from collections.abc import Callable
 from math import ceil
 from typing import NamedTuple
 
-from surplus.colocation.policies.gpulet.latency_table import LatencyTable
+from surplus.colocation.policies.gpulet.latency_table import LatencyTable, Row
 
-Factor = Callable[[int], float]
-"""Service -> what its times are multiplied with, at least 1: expected interference."""
+Rows = Callable[[int], Row]
+"""Service -> its times by batch where it is to run, expected interference in them."""
 
 _ROUNDING = 1e-9
 
@@ -45,29 +45,29 @@ class Cycle(NamedTuple):
         return sum(turn.took_ns for turn in self.turns) / self.duty_ns
 
 
-def saturated_cycle(table: LatencyTable, service: int, percent: int, factor: float) -> Cycle | None:
+def saturated_cycle(table: LatencyTable, service: int, percent: int, row: Row) -> Cycle | None:
     """One batch after the other, as large as the target allows; None if not even one is."""
-    batch = table.saturated(service, percent, factor)
+    batch = bisect_right(row, table.slos_ns[service] / 2) - 1
     if not batch:
         return None
-    took_ns = table.row(service, percent)[batch] * factor
+    took_ns = row[batch]
     return Cycle(percent, took_ns, (DutyTurn(service, batch / took_ns, batch, took_ns),))
 
 
 def residual_cycle(
-    table: LatencyTable, service: int, percent: int, rate_per_ns: float, factor: float
+    table: LatencyTable, service: int, percent: int, rate_per_ns: float, row: Row
 ) -> Cycle | None:
     """The largest batch that can be gathered and computed in time; None if none keeps up."""
-    row, slo_ns = table.row(service, percent), table.slos_ns[service]
+    slo_ns = table.slos_ns[service]
     gap_ns = 1.0 / rate_per_ns
-    worst_ns = lambda b: row[b] * factor + b * gap_ns  # noqa: E731
+    worst_ns = lambda b: row[b] + b * gap_ns  # noqa: E731
     batch = bisect_right(range(len(row)), slo_ns, key=worst_ns) - 1
-    if batch and row[batch] * factor <= batch * gap_ns:
-        took_ns = row[batch] * factor
+    if batch and row[batch] <= batch * gap_ns:
+        took_ns = row[batch]
         return Cycle(percent, batch * gap_ns, (DutyTurn(service, rate_per_ns, batch, took_ns),))
     if batch + 1 == len(row):
         return None
-    took_ns = row[batch + 1] * factor
+    took_ns = row[batch + 1]
     duty_ns = slo_ns - took_ns
     if duty_ns < took_ns:
         return None
@@ -75,18 +75,18 @@ def residual_cycle(
 
 
 def merged_cycle(
-    table: LatencyTable, cycle: Cycle, other: Cycle, percent: int, factor: Factor
+    table: LatencyTable, cycle: Cycle, other: Cycle, percent: int, rows: Rows
 ) -> Cycle | None:
     """Both cycles in one, of the shorter length, on a partition of a size; None if it is late."""
     duty_ns = min(cycle.duty_ns, other.duty_ns)
     turns: list[DutyTurn] = []
     left_ns = duty_ns
     for service, rate_per_ns, _, _ in (*cycle.turns, *other.turns):
-        row = table.row(service, percent)
+        row = rows(service)
         batch = max(1, ceil(duty_ns * rate_per_ns - _ROUNDING))
         if batch >= len(row):
             return None
-        took_ns = row[batch] * factor(service)
+        took_ns = row[batch]
         left_ns -= took_ns
         if left_ns < 0 or duty_ns + took_ns > table.slos_ns[service]:
             return None

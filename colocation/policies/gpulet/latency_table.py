@@ -50,9 +50,9 @@ class LatencyTable:
         """Nanoseconds that a query takes at the least, whatever the batch."""
         return self._least[service][percent]
 
-    def saturated(self, service: int, percent: int, factor: float = 1.0) -> int:
+    def saturated(self, service: int, percent: int) -> int:
         """Largest batch that is in time when the one before it has just begun; 0 if none is."""
-        return bisect_right(self.row(service, percent), self.slos_ns[service] / (2 * factor)) - 1
+        return bisect_right(self.row(service, percent), self.slos_ns[service] / 2) - 1
 
     def full_per_ns(self, service: int, percent: int) -> float:
         """Queries a nanosecond in saturation; 0 if it cannot be in time."""

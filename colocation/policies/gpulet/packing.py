@@ -6,7 +6,8 @@ gpulet (ATC'22), Algorithm 1 and section 4.3. Departures: merging is tried first
 no free gpulet; of several merges the one with the fullest cycle is taken, as in Nexus; a rest
 that finds no gpulet of its ideal size takes what smaller ones can serve of it. Interference of
 services that are placed later is allowed for by the worst of them, so that no later neighbour
-breaks a promise (Algorithm 1 looks at the newcomer alone).
+breaks a promise (Algorithm 1 looks at the newcomer alone), with its largest batch on what is left
+of the device.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from surplus.colocation.policies.gpulet.belief import ALONE, Belief
 from surplus.colocation.policies.gpulet.duty_cycle import (
     Cycle,
-    Factor,
+    Rows,
     merged_cycle,
     residual_cycle,
     saturated_cycle,
 )
 from surplus.colocation.policies.gpulet.floor import Floor, Place
-from surplus.colocation.policies.gpulet.latency_table import LatencyTable
+from surplus.colocation.policies.gpulet.latency_table import SIZES_PERCENT, LatencyTable
 
 _NOTHING_LEFT = 1e-9
 """Share of a rate that rounding may leave."""
@@ -31,7 +33,7 @@ _NOTHING_LEFT = 1e-9
 _FULL = 1.0 + 1e-9
 """A cycle that has no room, as merging shortens batches, and those cost more a query."""
 
-Factors = Sequence[Sequence[float]]
+_WHOLE = 100
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ class Packing:
     floor : Floor
         Where cycles are put.
     params : PackingParams
-    factors : sequence of sequence of float, optional
-        ``factors[own][other]``, as believed; None for no interference.
+    belief : Belief, optional
+        None for no interference.
     """
 
     def __init__(
@@ -68,13 +70,13 @@ class Packing:
         table: LatencyTable,
         floor: Floor,
         params: PackingParams,
-        factors: Factors | None = None,
+        belief: Belief | None = None,
     ) -> None:
         self._table = table
         self._floor = floor
         self._params = params
-        self._factors = factors
-        self._worst: Sequence[float] = ()
+        self._belief = belief
+        self._worst: dict[int, float] = {}
         self._knees = table.knees(floor.sizes_percent)
 
     def place(self, rates_per_ns: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
@@ -82,27 +84,38 @@ class Packing:
         left = []
         worst = self._worst_of_the_rest([service for service, _ in rates_per_ns])
         for step, (service, rate_per_ns) in enumerate(rates_per_ns):
-            self._worst = worst[step] if worst else ()
+            self._worst = {percent: most[step] for percent, most in worst.items()}
             rest = self._place(service, rate_per_ns)
             if rest > 0.0:
                 left.append((service, rest))
         return left
 
-    def factor(self, place: Place, percent: int) -> Factor:
-        """Expected interference in a gpulet, of a size that it has or will have."""
-        factors = self._factors
-        if factors is None or percent == 100:
-            return _alone
-        beside, worst = self._floor.beside(place), self._worst
-        return lambda own: max(worst[own], *(factors[own][other] for other in beside), 1.0)
+    def rows(self, place: Place, percent: int) -> Rows:
+        """Times in a gpulet, of a size that it has or will have, beside who is or may come."""
+        belief = self._belief
+        if belief is None or percent == _WHOLE:
+            return lambda own: self._table.row(own, percent)
+        other = self._floor.other(place)
+        known = ALONE if other is None else self._press(belief, other)
+        press = max(known, self._worst[_WHOLE - percent])
+        return lambda own: belief.row(own, percent, press)
 
-    def _worst_of_the_rest(self, order: Sequence[int]) -> list[list[float]]:
-        """By step and service: the most that it may suffer from those not placed before."""
-        if self._factors is None:
-            return []
-        columns = [[row[other] for row in self._factors] for other in reversed(order)]
-        worst = accumulate(columns, lambda a, b: [max(pair) for pair in zip(a, b, strict=True)])
-        return list(worst)[::-1]
+    def _press(self, belief: Belief, cycle: Cycle) -> float:
+        """The most of any turn."""
+        rows = (belief.press(t.service, cycle.percent, t.batch) for t in cycle.turns)
+        return max(rows, default=ALONE)
+
+    def _worst_of_the_rest(self, order: Sequence[int]) -> dict[int, list[float]]:
+        """By size and step: the hardest that those press that are not placed before."""
+        if self._belief is None:
+            return {}
+        most = self._belief.most_press
+        backwards = {
+            percent: list(accumulate((most(k, percent) for k in reversed(order)), max))
+            for percent in SIZES_PERCENT
+            if percent != _WHOLE
+        }
+        return {percent: rest[::-1] for percent, rest in backwards.items()}
 
     def _place(self, service: int, rate_per_ns: float) -> float:
         """Place a service; return what is left of its rate."""
@@ -123,7 +136,8 @@ class Packing:
         for percent in self._floor.sizes_percent:
             if percent > most:
                 return 0
-            if residual_cycle(self._table, service, percent, rate_per_ns, 1.0):
+            row = self._table.row(service, percent)
+            if residual_cycle(self._table, service, percent, rate_per_ns, row):
                 return percent
         return 0
 
@@ -134,9 +148,9 @@ class Packing:
             used = rate_per_ns * self._table.least_ns(service, cycle.percent)
             if cycle.occupancy + used > _FULL:
                 continue
-            factor = self.factor(place, cycle.percent)
-            own = residual_cycle(self._table, service, cycle.percent, rate_per_ns, factor(service))
-            merged = own and merged_cycle(self._table, cycle, own, cycle.percent, factor)
+            rows = self.rows(place, cycle.percent)
+            own = residual_cycle(self._table, service, cycle.percent, rate_per_ns, rows(service))
+            merged = own and merged_cycle(self._table, cycle, own, cycle.percent, rows)
             better = merged and (best is None or merged.occupancy > best[0])
             if merged and better and self._floor.holds(place, merged):
                 best = merged.occupancy, place, merged
@@ -152,9 +166,9 @@ class Packing:
         smaller = [row for row in reversed(free) if row[0] < ideal]
         for percent, place in (*fitting, *smaller):
             size = self._floor.size_for(percent, ideal)
-            factor = self.factor(place, size)(service)
-            cycle = residual_cycle(self._table, service, size, rate_per_ns, factor)
-            cycle = cycle or saturated_cycle(self._table, service, size, factor)
+            row = self.rows(place, size)(service)
+            cycle = residual_cycle(self._table, service, size, rate_per_ns, row)
+            cycle = cycle or saturated_cycle(self._table, service, size, row)
             if cycle and self._floor.holds(place, cycle):
                 self._floor.put(place, cycle)
                 if required and self._params.merge:
@@ -167,8 +181,8 @@ class Packing:
         own = self._floor[place]
         for other_place, other in list(self._floor.used()):
             if other.percent < own.percent:
-                factor = self.factor(place, own.percent)
-                merged = merged_cycle(self._table, own, other, own.percent, factor)
+                rows = self.rows(place, own.percent)
+                merged = merged_cycle(self._table, own, other, own.percent, rows)
                 if merged and self._stands(place, merged) and self._floor.holds(place, merged):
                     self._floor.clear(other_place)
                     self._floor.put(place, merged)
@@ -176,14 +190,14 @@ class Packing:
 
     def _stands(self, place: Place, coming: Cycle) -> bool:
         """Whether the gpulet beside one stands services that were placed before it was."""
-        factors, other = self._factors, self._floor.other(place)
-        if factors is None or other is None:
+        belief, other = self._belief, self._floor.other(place)
+        if belief is None or other is None:
             return True
         left_ns = other.duty_ns
+        press = self._press(belief, coming)
         for turn in other.turns:
-            row = self._table.row(turn.service, other.percent)
-            factor = max(1.0, *(factors[turn.service][new.service] for new in coming.turns))
-            took_ns = max(turn.took_ns, row[turn.batch] * factor)
+            row = belief.row(turn.service, other.percent, press)
+            took_ns = max(turn.took_ns, row[turn.batch])
             left_ns -= took_ns
             if left_ns < 0 or other.duty_ns + took_ns > self._table.slos_ns[turn.service]:
                 return False
@@ -192,7 +206,3 @@ class Packing:
     def _ideal_percent(self, service: int) -> int:
         sizes = self._floor.sizes_percent
         return self._knees[service] if self._params.efficient else sizes[-1]
-
-
-def _alone(service: int) -> float:
-    return 1.0

@@ -11,10 +11,10 @@ from surplus.colocation.frame.clock import NS_PER_S
 from surplus.colocation.frame.deployment import Assignment, Deployment, Shortfall
 from surplus.colocation.frame.planner import Demand
 from surplus.colocation.frame.service import Partition
-from surplus.colocation.policies.gpulet.belief import LinearParams, factor_table
+from surplus.colocation.policies.gpulet.belief import Belief, LinearParams
 from surplus.colocation.policies.gpulet.floor import Floor, Memory, Split
 from surplus.colocation.policies.gpulet.latency_table import LatencyTable
-from surplus.colocation.policies.gpulet.packing import Factors, Packing, PackingParams
+from surplus.colocation.policies.gpulet.packing import Packing, PackingParams
 
 _KEPT = 32
 
@@ -77,7 +77,7 @@ class Scheduler:
         self._params = params
         self._interference = interference
         self._rates = rates
-        self._known: dict[object, tuple[LatencyTable, Factors | None]] = {}
+        self._known: dict[object, tuple[LatencyTable, Belief | None]] = {}
 
     def order(self, demand: Demand) -> list[tuple[int, float]]:
         """Services with a rate and what is planned for, by ``rate x SLO``, the least first."""
@@ -99,9 +99,9 @@ class Scheduler:
         elastic: bool,
     ) -> Attempt:
         """Place services on devices that are divided in a given way."""
-        table, factors = self._tables(demand)
+        table, belief = self._tables(demand)
         floor = Floor(splits, elastic, _memory(demand))
-        return Attempt(floor, Packing(table, floor, self._params, factors).place(order))
+        return Attempt(floor, Packing(table, floor, self._params, belief).place(order))
 
     def deployment(self, demand: Demand, attempt: Attempt) -> Deployment:
         """Make partitions of gpulets in use."""
@@ -123,16 +123,16 @@ class Scheduler:
             shortfalls=tuple(Shortfall(s, rate * NS_PER_S, reason) for s, rate in attempt.left),
         )
 
-    def _tables(self, demand: Demand) -> tuple[LatencyTable, Factors | None]:
+    def _tables(self, demand: Demand) -> tuple[LatencyTable, Belief | None]:
         """Profiles are searched once, as they do not change with the rates."""
         key = (demand.services, demand.profiles, demand.items, demand.sequences)
         found = self._known.get(key)
         if found is None:
             if len(self._known) == _KEPT:
                 self._known.clear()
-            linear = self._interference
-            factors = None if linear is None else factor_table(demand.profiles, linear)
-            found = self._known[key] = (LatencyTable(demand), factors)
+            linear, table = self._interference, LatencyTable(demand)
+            belief = None if linear is None else Belief(demand, table, linear)
+            found = self._known[key] = (table, belief)
         return found
 
 
