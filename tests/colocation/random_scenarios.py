@@ -109,13 +109,13 @@ def _tenant(draw: _Draw, name: str) -> Tenant:
 
 
 def _affine(draw: _Draw) -> tuple[LatencyProfile, int]:
-    fixed, each = (int(draw.integers(0, 8 * MS)) + 1 for _ in range(2))
+    fixed, each = (int(draw.integers(MS, 8 * MS)) for _ in range(2))
     knee = int(draw.choice([1, 7, 30, 100]))
     return Affine(fixed, each, knee, float(draw.choice([0.0, 0.3]))), int(draw.choice([1, 1, 4]))
 
 
 def _bandwidth(draw: _Draw) -> tuple[LatencyProfile, int]:
-    fixed, unscaled, compute = (int(draw.integers(1, 4 * MS)) for _ in range(3))
+    fixed, unscaled, compute = (int(draw.integers(MS, 4 * MS)) for _ in range(3))
     return Bandwidth(fixed, unscaled, compute, 0.4, 0.3, 0.1), int(draw.choice([1, 3]))
 
 
@@ -131,16 +131,14 @@ def _table(draw: _Draw) -> tuple[LatencyProfile, int]:
 
 
 def _analytic(draw: _Draw) -> tuple[LatencyProfile, int]:
-    return Analytic(int(draw.integers(2, 60)), 2_000, kernels=20, processors=80), 2
+    return Analytic(int(draw.integers(2, 60)), 10_000, kernels=20, processors=80), 2
 
 
 def _layers(draw: _Draw) -> tuple[LatencyProfile, int]:
     cores = ((1, 2, 4), (2, 4, 8), (8, 64))[int(draw.integers(3))]
     layers = int(draw.integers(1, 5))
     fixed, each = (
-        tuple(
-            int(x) for x in draw.integers(1, 20 * MS, layers) * draw.choice([0, 1], layers) + 50_000
-        )
+        tuple(int(x) for x in draw.integers(1, 20 * MS, layers) * draw.choice([0, 1], layers) + MS)
         for _ in range(2)
     )
     return UnevenLayers(cores, fixed, each), layers

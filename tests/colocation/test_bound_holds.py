@@ -18,7 +18,8 @@ from tests.colocation.made_up_layers import write_layer_times
 from tests.colocation.random_scenarios import random_scenario
 
 FOLDER = Path(__file__).parent / "scenarios"
-FEW = 16
+FEW = range(33, 47)
+"""Some that take little time."""
 ALL = 2_000
 CHUNK = 50
 TINY = 3
@@ -55,7 +56,7 @@ def _check_services(
         assert own <= most, (*where, index)
 
 
-@pytest.mark.parametrize("seed", range(FEW))
+@pytest.mark.parametrize("seed", FEW)
 def test_no_policy_is_above_the_bound_on_a_few_scenarios(seed: int) -> None:
     check(seed)
 
