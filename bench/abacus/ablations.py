@@ -21,7 +21,16 @@ from bench.safety.budget import add_budget, fill_within
 from surplus.colocation import PolicySpec, policy_spec, read_scenario
 
 SECONDS, SEEDS, LOAD = 20.0, (1,), 100.0
-BASELINES = ("fcfs", "fcfs_expired", "fcfs_rounds", "sjf", "sjf_expired", "sjf_rounds", "clockwork")
+BASELINES = (
+    "fcfs",
+    "fcfs_expired",
+    "fcfs_rounds",
+    "sjf",
+    "sjf_expired",
+    "sjf_rounds",
+    "edf_drop",
+    "clockwork",
+)
 THINKING_NS = 260_000
 MARGIN_NS = 3_000_000
 

@@ -16,6 +16,8 @@ NO_ROOM = "vgg16_vgg19"
 
 _P99, _VIOLATIONS = "p99_of_target", "violations"
 _SERVED, _GOODPUT, _OFFERED = "served_per_s", "goodput_per_s", "offered_per_s"
+_FAIRNESS = "fairness"
+"""Rows that were measured before there was one do without."""
 
 
 class Gain(NamedTuple):
@@ -69,7 +71,10 @@ def by_policy(rows: Sequence[Row], load: str) -> list[Row]:
         figures = (_P99, _VIOLATIONS, _SERVED, _GOODPUT, _OFFERED)
         line: Row = {"policy": policy}
         line |= {figure: round(mean(rows, load, policy, figure), 4) for figure in figures}
-        lines.append(line | {"goodput": round(line[_GOODPUT] / line[_OFFERED], 4)})
+        line["goodput"] = round(line[_GOODPUT] / line[_OFFERED], 4)
+        if all(_FAIRNESS in row["policies"][policy] for row in rows):
+            line[_FAIRNESS] = round(mean(rows, load, policy, _FAIRNESS), 4)
+        lines.append(line)
     return lines
 
 

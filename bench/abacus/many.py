@@ -20,6 +20,7 @@ from surplus.colocation import policy_spec, read_scenario
 
 SECONDS, SEEDS = 20.0, (1, 2, 3, 4, 5)
 LOADS = ("50", "100")
+BASELINES = ("fcfs_expired", "sjf_expired", "edf_drop", "clockwork")
 PAPER = {
     "3 at 50, p99": (-0.213, -0.353),
     "3 at 100, served": (0.510, 0.723),
@@ -57,8 +58,8 @@ def main() -> int:
     args = parser.parse_args()
     scenarios = [read_scenario(path, args.data) for path in scenario_files("abacus_many")]
     named = {" + ".join(service.name for service in s.services): s for s in scenarios}
-    specs = {name: policy_spec(name) for name in ("fcfs_expired", "sjf_expired", "fcfs_drop")}
-    specs |= {"clockwork": policy_spec("clockwork"), "abacus": abacus("mlp_four")}
+    specs = {name: policy_spec(name) for name in BASELINES}
+    specs["abacus"] = abacus("mlp_four")
     specs |= {"abacus, perfect predictor": perfect()}
 
     def measure(key: Key) -> Row:
