@@ -109,12 +109,15 @@ for _name, _planner, _options in (
     add_policy(PolicySpec(_name, "duty_cycle", planner=_planner, planner_options=_options))
 for _name in ("slices", "slices_drop"):
     add_policy(PolicySpec(_name, "slices", {"drop": _name == "slices_drop"}))
-for _name, _turns in (
-    ("dstack", {}),
-    ("dstack_plain", {"fill": False}),
-    ("dstack_fill", {"turns": False}),
+_DSTACK: Options = {"spare_percent": 5, "reduced": 0.6}
+"""As the paper has it: shares of 5 to 10 % more than the knee, instances below it for gaps."""
+for _name, _turns, _shares in (
+    ("dstack", {}, _DSTACK),
+    ("dstack_plain", {"fill": False}, _DSTACK),
+    ("dstack_fill", {"turns": False}, _DSTACK),
+    ("dstack_at_knee", {}, {}),
 ):
-    add_policy(PolicySpec(_name, "dstack", _turns, planner="dstack"))
+    add_policy(PolicySpec(_name, "dstack", _turns, "dstack", _shares))
 add_policy(PolicySpec("dstack_temporal", "dstack", {"turns": False}, "dstack", {"whole": True}))
 _BLOCKS: dict[str, Options] = {
     "model_wise": {"granularity": "model"},

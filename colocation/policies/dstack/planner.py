@@ -57,10 +57,12 @@ class DStackPlanner:
     whole : bool
         Give every service the whole device: temporal sharing, all else alike.
     spare_percent : int
-        Added to every share, of the device (section 5.B says 5 to 10); >= 0.
+        Added to every share, of the device, as far as the profile has shares (section 5.B says 5
+        to 10); >= 0.
     reduced : float, optional
         Load every service a second time, with this fraction of its share, for gaps that the
-        first does not fit into (section 6.A.1); 0 < ``reduced`` < 1.
+        first does not fit into (section 6.A.1), where the profile has one so small; 0 <
+        ``reduced`` < 1.
 
     Raises
     ------
@@ -145,9 +147,11 @@ class DStackPlanner:
 
     def _shares(self, demand: Demand, service: int, point: OperatingPoint) -> Iterator[int]:
         yield point.share_percent
-        if self._reduced is not None:
+        if self._reduced is not None and not self._whole:
             known = demand.shares(service, point.items)
-            yield _next_above(known, max(1, round(point.share_percent * self._reduced)))
+            less = _next_above(known, max(1, round(point.share_percent * self._reduced)))
+            if less < point.share_percent:
+                yield less
 
     def _point(self, demand: Demand, service: int) -> OperatingPoint:
         def latency_ns(items: int, share_percent: int) -> int:
@@ -164,7 +168,9 @@ class DStackPlanner:
         if self._search:
             rounded = partial(_next_above, known)
             share = search_knee(lambda share: latency_ns(point.items, rounded(share))).share
-        share = known[-1] if self._whole else _next_above(known, share + self._spare_percent)
+        share = _next_above(known, share)
+        share = max(other for other in known if other <= share + self._spare_percent)
+        share = known[-1] if self._whole else share
         return point if share == point.share_percent else point_of(latency_ns, point.items, share)
 
     def _chosen(self, demand: Demand, service: int, known: Sequence[int]) -> OperatingPoint | None:
