@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from surplus.placement.bounds import Bounds, ContradictionError, check_bound, lower_bounds
     from surplus.placement.field_checks import ProblemError
     from surplus.placement.fit_memory import InfeasibleError
+    from surplus.placement.hold_search import with_holds
+    from surplus.placement.holds import CopyHold, Hold
     from surplus.placement.memory import MemoryUse, memory_use
     from surplus.placement.placement import Placement
     from surplus.placement.policy import (
@@ -43,8 +45,10 @@ __all__ = [
     "Bounds",
     "CommonRow",
     "ContradictionError",
+    "CopyHold",
     "Device",
     "DeviceColumn",
+    "Hold",
     "InfeasibleError",
     "Link",
     "MemoryUse",
@@ -82,6 +86,7 @@ __all__ = [
     "sd",
     "simulate",
     "validate",
+    "with_holds",
 ]
 
 _HOMES = {
@@ -89,8 +94,10 @@ _HOMES = {
     "Bounds": "bounds",
     "CommonRow": "table",
     "ContradictionError": "bounds",
+    "CopyHold": "holds",
     "Device": "problem",
     "DeviceColumn": "table",
+    "Hold": "holds",
     "InfeasibleError": "fit_memory",
     "Link": "problem",
     "MemoryUse": "memory",
@@ -120,6 +127,7 @@ _HOMES = {
     "register": "policy",
     "simulate": "simulator",
     "validate": "validator",
+    "with_holds": "hold_search",
 }
 
 

@@ -36,11 +36,18 @@ class Evaluator:
             {"shape": (None,), "order": "C", "device": "cpu", "writable": False},
         ],
         is_fifo: bool = False,
+        holds: Annotated[
+            NDArray[numpy.int64],
+            {"shape": (None, None), "order": "C", "device": "cpu", "writable": False},
+        ]
+        | None = None,
     ) -> int:
         """
         End of one query of a placement: arrays of int64, by task.
 
-        ValueError names the task that cannot run where it was placed.
+        Holds are rows of a tensor that is waited for, who waits, and a memory: the waiter is a task
+        where that is -1, else a tensor whose copy to that memory waits. ValueError names the task
+        that cannot run where it was placed, or is never ready.
         """
 
     def schedule(
@@ -54,6 +61,11 @@ class Evaluator:
             {"shape": (None,), "order": "C", "device": "cpu", "writable": False},
         ],
         is_fifo: bool = False,
+        holds: Annotated[
+            NDArray[numpy.int64],
+            {"shape": (None, None), "order": "C", "device": "cpu", "writable": False},
+        ]
+        | None = None,
     ) -> tuple[
         Annotated[NDArray[numpy.int64], {"shape": (None,)}],
         Annotated[NDArray[numpy.int64], {"shape": (None,)}],

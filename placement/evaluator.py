@@ -17,6 +17,7 @@ from surplus.placement._evaluator import Evaluator
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.simulator import SimulatorParams
+from surplus.placement.waits import Waits
 
 Numbers = NDArray[np.int64]
 
@@ -53,14 +54,25 @@ def makespan_ns(
     ValueError
         If the placement does not fit the problem, or a time is 2^62 ns or more.
     """
-    return compiled(problem).makespan_ns(*arrays(placement), _is_fifo(params))
+    holds = held_rows(problem, placement)
+    return compiled(problem).makespan_ns(*arrays(placement), _is_fifo(params), holds)
 
 
 def schedule(
     problem: Problem, placement: Placement, params: SimulatorParams | None = None
 ) -> Schedule:
     """The times of ``simulate(problem, placement, params)``; errors as ``makespan_ns``."""
-    return Schedule(*compiled(problem).schedule(*arrays(placement), _is_fifo(params)))
+    if placement.holds or placement.copy_holds:
+        placement.check(problem)
+    return unchecked_schedule(problem, placement, params)
+
+
+def unchecked_schedule(
+    problem: Problem, placement: Placement, params: SimulatorParams | None = None
+) -> Schedule:
+    """``schedule`` of a placement whose holds are known to be such as can be kept."""
+    holds = _rows(problem, placement)
+    return Schedule(*compiled(problem).schedule(*arrays(placement), _is_fifo(params), holds))
 
 
 def compiled(problem: Problem) -> Evaluator:
@@ -117,6 +129,29 @@ def arrays(placement: Placement) -> tuple[Numbers, Numbers]:
         If a number has more than 64 bits.
     """
     return _array(placement.device_of), _array(placement.priority)
+
+
+def held_rows(problem: Problem, placement: Placement) -> Numbers | None:
+    """Holds as a compiled problem takes them; None without any.
+
+    Raises
+    ------
+    ValueError
+        As ``check_holds``.
+    """
+    if placement.holds or placement.copy_holds:
+        placement.check(problem)
+    return _rows(problem, placement)
+
+
+def _rows(problem: Problem, placement: Placement) -> Numbers | None:
+    if not (placement.holds or placement.copy_holds):
+        return None
+    waits, memory = Waits(problem, placement), memory_indices(problem)
+    rows = [(t, task, -1) for task, tensors in waits.held_inputs.items() for t in tensors]
+    for (tensor, target), elders in waits.copies.items():
+        rows += [(elder, tensor, memory[target]) for elder in elders]
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
 def _array(numbers: Sequence[int]) -> Numbers:

@@ -19,7 +19,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from surplus.placement.evaluator import arrays, compile_with
+from surplus.placement.evaluator import arrays, compile_with, held_rows
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem, Task
 
@@ -81,14 +81,16 @@ class NoisyProblem:
     """
 
     def __init__(self, problem: Problem, params: NoiseParams | None = None) -> None:
+        self._problem = problem
         self._samples = [
             compile_with(problem, times) for times in _samples(problem, params or NoiseParams())
         ]
 
     def makespans_ns(self, placement: Placement) -> NDArray[np.int64]:
         """Of a plan, by sample."""
-        plan = arrays(placement)
-        return np.array([sample.makespan_ns(*plan, False) for sample in self._samples], np.int64)
+        plan, holds = arrays(placement), held_rows(self._problem, placement)
+        found = [sample.makespan_ns(*plan, False, holds) for sample in self._samples]
+        return np.array(found, np.int64)
 
     def promise(self, placement: Placement) -> Promise:
         """Quantiles of a plan's makespans."""

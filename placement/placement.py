@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from surplus.placement.hold_check import check_holds
+from surplus.placement.holds import CopyHold, Hold
 from surplus.placement.problem import Problem
 
 
@@ -19,11 +21,20 @@ class Placement:
         Rank of each task in the planned start order: lower starts first. Unique.
     policy : str
         Who made it.
+    holds, copy_holds : tuple
+        Who waits for something more urgent that is not ready yet; empty where no lane and no link
+        idles on purpose.
     """
 
     device_of: tuple[int, ...]
     priority: tuple[int, ...]
     policy: str
+    holds: tuple[Hold, ...] = ()
+    copy_holds: tuple[CopyHold, ...] = ()
+
+    def without_holds(self) -> Placement:
+        """The same for a runtime that does not know them."""
+        return replace(self, holds=(), copy_holds=())
 
     def check(self, problem: Problem) -> None:
         """Raise ValueError, naming the task, if this cannot be run on ``problem``."""
@@ -41,3 +52,5 @@ class Placement:
                 )
         if len(set(self.priority)) != len(self.priority):
             raise ValueError("placement: two tasks have the same priority")
+        if self.holds or self.copy_holds:
+            check_holds(problem, self)

@@ -17,6 +17,8 @@ Rules, the same as the runtime's:
   by the priority of their first reader, outputs last; a copy holds the link for
   ``Link.hold_ns`` and arrives ``latency_ns`` later (wire.py). Tensors without bytes only order.
 - A device with a submitting thread or with lanes that slow each other follows streams.py.
+- Who is held waits for what his elder waits for, too (holds.py): a task until its elder's inputs
+  are there, a copy until its elder's tensor was made. Only then it is ready, or asked for.
 - Graph inputs are in the host's memory (device 0) at time 0, graph outputs end there.
 
 Ties: everything that ends at an instant is booked before anything starts, tasks by index, then
@@ -33,10 +35,12 @@ from heapq import heapify, heappop, heappush, nsmallest
 from sys import maxsize
 from typing import Literal
 
+from surplus.placement.held_copies import HeldCopies
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Link, Problem
 from surplus.placement.streams import Key, Streams, has_streams
 from surplus.placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.waits import Waits
 from surplus.placement.wire import Asked, Wire
 
 _TASK_ENDS, _COPY_ARRIVES, _WAKE = 0, 1, 2
@@ -105,9 +109,11 @@ class _Simulation:
         self._devices = [_Lanes(list(range(d.lanes))) for d in problem.devices]
         self._events: list[tuple[int, int, int, Sequence[int]]] = []
         count = len(problem.tasks)
-        self._missing = [len(inputs) for inputs in problem.inputs_of]
+        self._waits = waits = Waits(problem, placement)
+        self._missing = [len(inputs) for inputs in waits.inputs_of]
+        self._held = HeldCopies(waits.copies)
         self._streams = {
-            index: Streams(problem, index, placement.device_of, self._missing, self._key)
+            index: Streams(problem, index, waits, placement.device_of, self._missing, self._key)
             for index in sorted(set(placement.device_of))
             if has_streams(problem, index)
         }
@@ -183,10 +189,10 @@ class _Simulation:
     def _publish(self, index: int, home: str, now: int) -> None:
         tensor = self._problem.tensors[index]
         if tensor.size_bytes == 0:
-            self._deliver(tensor.consumers, now)
+            self._deliver(self._waits.readers_of[index], now)
             return
         away: dict[str, list[int]] = {}
-        for task in tensor.consumers:
+        for task in self._waits.readers_of[index]:
             memory = self._memory_of[task]
             if memory == home:
                 self._deliver((task,), now)
@@ -197,8 +203,14 @@ class _Simulation:
         for memory, consumers in away.items():
             urgency = min((self._priority[task] for task in consumers), default=maxsize)
             asked = Asked(urgency, index, tensor.size_bytes, now, consumers)
-            self._wires[home, memory].asked.append(asked)
-            self._asked = True
+            if not self._held.keeps(asked, memory):
+                self._ask(asked, home, memory)
+        for asked, memory in self._held.released(index, now):
+            self._ask(asked, home, memory)
+
+    def _ask(self, asked: Asked, home: str, memory: str) -> None:
+        self._wires[home, memory].asked.append(asked)
+        self._asked = True
 
     def _launch_copies(self, now: int) -> None:
         if not self._asked:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from surplus.placement.problem import Problem
+from surplus.placement.waits import Waits
 
 Key = tuple[int, int, int]
 """Of a queue: moment, priority, task."""
@@ -55,6 +56,8 @@ class Streams:
 
     Parameters
     ----------
+    waits : Waits
+        What tasks wait for.
     device_of : sequence of int
         Device of each task.
     missing : sequence of int
@@ -67,6 +70,7 @@ class Streams:
         self,
         problem: Problem,
         index: int,
+        waits: Waits,
         device_of: Sequence[int],
         missing: Sequence[int],
         key: Callable[[int], Key],
@@ -74,6 +78,7 @@ class Streams:
         self._problem = problem
         self._device = problem.devices[index]
         self._index = index
+        self._waits = waits
         self._device_of = device_of
         self._missing = missing
         self._key = key
@@ -153,7 +158,7 @@ class Streams:
         if self._queue:
             yield self._queue[0], now
         for running in self._end_ns:
-            for task in self._problem.successors[running]:
+            for task in self._waits.successors(running):
                 if self._device_of[task] != self._index or task in self._launched_ns:
                     continue
                 ends = self._ends_of_inputs(task)
@@ -162,7 +167,7 @@ class Streams:
                     yield self._key(task), max(ends)
 
     def _ends_of_inputs(self, task: int) -> list[int]:
-        tensors = (self._problem.tensors[i] for i in self._problem.inputs_of[task])
+        tensors = (self._problem.tensors[i] for i in self._waits.inputs_of[task])
         return [self._end_ns[t.producer] for t in tensors if t.producer in self._end_ns]
 
     def _lane_for(self, inputs_ns: int) -> int | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from surplus.placement.hold_faults import hold_faults
 from surplus.placement.memory import binding_capacities, capacities, memory_use
 from surplus.placement.memory_words import excess_in_words
 from surplus.placement.placement import Placement
@@ -47,6 +48,8 @@ class Rule(StrEnum):
     """Two copies hold a link at once."""
     PRECEDENCE = "precedence"
     """A start before the inputs are there."""
+    HOLD = "hold"
+    """A start before all is there that the elder of a hold waits for."""
     THREAD = "thread"
     """A start before one thread can have submitted all that is before it."""
     STAGING = "staging"
@@ -135,6 +138,7 @@ def _memory(problem: Problem, placement: Placement, timeline: Timeline) -> Itera
 class _Judge:
     def __init__(self, problem: Problem, placement: Placement, exact: bool) -> None:
         self._problem = problem
+        self._placement = placement
         self._device_of = placement.device_of
         self._exact = exact
         self._links = {link.name: link for link in problem.links}
@@ -177,6 +181,8 @@ class _Judge:
             yield Violation(Rule.MISSING, f"tensor {name!r} is not copied over {link}")
         yield from self._copies_in_time(tasks, copies)
         yield from self._tasks_in_time(tasks, copies)
+        texts = hold_faults(self._problem, self._placement, tasks, copies)
+        yield from (Violation(Rule.HOLD, text) for text in texts)
 
     def _collect_task(self, span: Span, tasks: dict[int, Span]) -> Iterator[Violation]:
         if not 0 <= span.index < len(self._problem.tasks):

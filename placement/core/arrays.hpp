@@ -13,6 +13,8 @@ namespace placement {
 
 using Numbers = nanobind::ndarray<const std::int64_t, nanobind::ndim<1>, nanobind::c_contig,
                                   nanobind::device::cpu>;
+using Rows = nanobind::ndarray<const std::int64_t, nanobind::ndim<2>, nanobind::c_contig,
+                               nanobind::device::cpu>;
 using Column = nanobind::ndarray<nanobind::numpy, std::int64_t, nanobind::ndim<1>>;
 using Table = nanobind::ndarray<nanobind::numpy, std::int64_t, nanobind::ndim<2>>;
 

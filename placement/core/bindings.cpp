@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -48,8 +49,13 @@ void make(Evaluator* self, std::vector<DeviceTuple> devices, std::vector<LinkTup
                                rows_of<TensorRow>(std::move(tensors))));
 }
 
-Placed placed(const Numbers& device_of, const Numbers& priority, bool is_fifo) {
-  return {{device_of.data(), device_of.size()}, {priority.data(), priority.size()}, is_fifo};
+Placed placed(const Numbers& device_of, const Numbers& priority, bool is_fifo,
+              const std::optional<Rows>& holds) {
+  Placed found{{device_of.data(), device_of.size()}, {priority.data(), priority.size()}, is_fifo};
+  if (!holds) return found;
+  if (holds->shape(1) != 3) throw std::invalid_argument("holds: three columns expected");
+  found.holds = {holds->data(), holds->size()};
+  return found;
 }
 
 Table table(const std::vector<Copy>& copies) {
@@ -61,11 +67,12 @@ Table table(const std::vector<Copy>& copies) {
 }
 
 std::tuple<Column, Column, Column, Table> schedule(Evaluator& evaluator, const Numbers& device_of,
-                                                   const Numbers& priority, bool is_fifo) {
+                                                   const Numbers& priority, bool is_fifo,
+                                                   const std::optional<Rows>& holds) {
   Schedule found;
   {
     const nb::gil_scoped_release released;
-    found = evaluator.schedule(placed(device_of, priority, is_fifo));
+    found = evaluator.schedule(placed(device_of, priority, is_fifo, holds));
   }
   const std::size_t count = found.ready_ns.size();
   return {array<Column>(std::move(found.ready_ns), count),
@@ -89,16 +96,19 @@ pageable; tasks name, service_ns, widths, launch_ns; tensors producer, consumers
 size_bytes, is_output. Memories are numbers.)")
       .def(
           "makespan_ns",
-          [](Evaluator& evaluator, const Numbers& device_of, const Numbers& priority,
-             bool is_fifo) {
+          [](Evaluator& evaluator, const Numbers& device_of, const Numbers& priority, bool is_fifo,
+             const std::optional<Rows>& holds) {
             const nb::gil_scoped_release released;
-            return evaluator.makespan_ns(placed(device_of, priority, is_fifo));
+            return evaluator.makespan_ns(placed(device_of, priority, is_fifo, holds));
           },
-          "device_of"_a, "priority"_a, "is_fifo"_a = false,
+          "device_of"_a, "priority"_a, "is_fifo"_a = false, "holds"_a = nb::none(),
           R"(End of one query of a placement: arrays of int64, by task.
 
-ValueError names the task that cannot run where it was placed.)")
+Holds are rows of a tensor that is waited for, who waits, and a memory: the waiter is a task
+where that is -1, else a tensor whose copy to that memory waits. ValueError names the task
+that cannot run where it was placed, or is never ready.)")
       .def("schedule", &schedule, "device_of"_a, "priority"_a, "is_fifo"_a = false,
+           "holds"_a = nb::none(),
            R"(When tasks are ready, start and end, by task, and the copies.
 
 A copy is a row of tensor, link, ready_ns, start_ns and end_ns, in the order of their

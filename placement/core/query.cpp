@@ -33,13 +33,16 @@ void Query::begin(const Placed& placed) {
   is_fifo = placed.is_fifo;
   take_devices(placed.device_of);
   rank(placed.priority);
+  holds.take(problem, placed.holds);
   rewind();
 }
 
 void Query::rewind() {
   events.clear();
   for (Index task = 0; task < problem.task_count(); ++task)
-    missing[at(task)] = static_cast<Index>(problem.inputs_of(task).size());
+    missing[at(task)] =
+        static_cast<Index>(problem.inputs_of(task).size() + holds.inputs_of(task).size());
+  holds.rewind();
   std::ranges::fill(ready_ns, 0);
   std::ranges::fill(launched_ns, -1);
   std::ranges::fill(is_running, 0);

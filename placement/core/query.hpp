@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "holds.hpp"
 #include "problem.hpp"
 #include "ready_queue.hpp"
 
@@ -24,10 +25,12 @@ struct Event {
   friend bool operator>(const Event& a, const Event& b) noexcept { return b < a; }
 };
 
-/// Which device runs each task, how urgent each is (lower starts first), in which order queues go.
+/// Which device runs each task, how urgent each is (lower starts first), in which order queues go,
+/// and who is held.
 struct Placed {
   std::span<const std::int64_t> device_of, priority;
-  bool is_fifo = false;  ///< by the time of becoming ready, ties by priority
+  bool is_fifo = false;                      ///< by the time of becoming ready, ties by priority
+  std::span<const std::int64_t> holds = {};  ///< as Holds::take
 };
 
 /// What the parts of a simulation share. Its arrays are used again, query after query.
@@ -56,6 +59,7 @@ class Query {
 
   const Problem& problem;
   bool is_fifo = false;
+  Holds holds;
   std::vector<Index> device_of, memory_of;  ///< of each task
   std::vector<Index> rank_of, task_at;      ///< of each task, by priority; the task of each rank
   std::vector<Index> missing;               ///< inputs that each task still lacks

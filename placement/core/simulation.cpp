@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <stdexcept>
+#include <string>
 
 #include "random.hpp"
 
@@ -31,6 +33,16 @@ void Simulation::run(const Placed& placed) {
   query_.begin(placed);
   reset();
   while (step()) continue;
+  if (ended_ != problem_.task_count()) throw_never_ready();
+}
+
+/// Data alone never does that: tasks are in a topological order.
+void Simulation::throw_never_ready() const {
+  const auto waits =
+      std::ranges::find_if(query_.missing, [](Index missing) { return missing > 0; });
+  const auto task = static_cast<Index>(waits - query_.missing.begin());
+  throw std::invalid_argument("holds form a cycle: task '" + problem_.name(task) +
+                              "' is never ready");
 }
 
 void Simulation::rewind() {
@@ -199,6 +211,8 @@ void Simulation::arrive(Index index, Ns now_ns) {
   const Index memory = problem_.link(copy.link).target;
   for (const Index task : problem_.consumers_of(copy.tensor))
     if (query_.memory(task) == memory) deliver(task, now_ns);
+  for (const Index task : query_.holds.waiters_of(copy.tensor))
+    if (query_.memory(task) == memory) deliver(task, now_ns);
 }
 
 void Simulation::publish(Index index, Index home, Ns now_ns) {
@@ -218,14 +232,22 @@ void Simulation::publish(Index index, Index home, Ns now_ns) {
     const Index rank = query_.rank_of[at(task)];
     urgency = urgency == nobody ? rank : std::min(urgency, rank);
   }
+  for (const Index task : query_.holds.waiters_of(index))
+    if (is_everywhere || query_.memory(task) == home) deliver(task, now_ns);
   if (is_wanted_away) ask_for_copies(index, home, now_ns);
+  if (query_.holds.empty()) return;
+  query_.holds.made(index, [&](Index tensor, Index memory, Index urgency) {
+    wires_[at(problem_.link_between(home, memory))].ask({urgency, tensor, now_ns});
+    is_asked_ = true;
+  });
 }
 
 void Simulation::ask_for_copies(Index tensor, Index home, Ns now_ns) {
   for (Index memory = 0; memory < problem_.memory_count(); ++memory) {
     Index& urgency = urgency_[at(memory)];
     if (urgency == nobody) continue;
-    wires_[at(problem_.link_between(home, memory))].ask({urgency, tensor, now_ns});
+    if (!query_.holds.keeps(tensor, memory, urgency))
+      wires_[at(problem_.link_between(home, memory))].ask({urgency, tensor, now_ns});
     urgency = nobody;
   }
   is_asked_ = true;

@@ -28,8 +28,8 @@ class Simulation {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  /// Throws std::invalid_argument if the placement cannot be run, std::range_error if a time is
-  /// out of range.
+  /// Throws std::invalid_argument if the placement cannot be run, or its holds cannot be kept,
+  /// std::range_error if a time is out of range.
   void run(const Placed& placed);
 
   /// As far as nothing has ended, of the placement that `query()` holds.
@@ -70,6 +70,7 @@ class Simulation {
 
  private:
   void reset();
+  [[noreturn]] void throw_never_ready() const;
   void save(Moment& moment);
   void restore_coming(const std::vector<Coming>& all);
   [[nodiscard]] Streams* thread_of(const Link& link) noexcept;

@@ -107,12 +107,14 @@ bool Streams::submit_ahead(Ns now_ns) {
 }
 
 void Streams::consider_successors(Index running, std::optional<Prospect>& best) const {
+  const auto look_at = [&](Index task) {
+    if (query_->device(task) != device_ || query_->launched_ns[Query::at(task)] >= 0) return;
+    if (query_->problem.width(task, device_) > 1) return;
+    if (const auto there_ns = inputs_ns(task)) consider(query_->key(task), *there_ns, best);
+  };
   for (const Index tensor : query_->problem.outputs_of(running)) {
-    for (const Index task : query_->problem.consumers_of(tensor)) {
-      if (query_->device(task) != device_ || query_->launched_ns[Query::at(task)] >= 0) continue;
-      if (query_->problem.width(task, device_) > 1) continue;
-      if (const auto there_ns = inputs_ns(task)) consider(query_->key(task), *there_ns, best);
-    }
+    for (const Index task : query_->problem.consumers_of(tensor)) look_at(task);
+    for (const Index task : query_->holds.waiters_of(tensor)) look_at(task);
   }
 }
 
@@ -131,13 +133,15 @@ void Streams::consider(Key key, Ns inputs_ns, std::optional<Prospect>& best) con
 std::optional<Ns> Streams::inputs_ns(Index task) const {
   Index count = 0;
   Ns latest_ns = 0;
-  for (const Index tensor : query_->problem.inputs_of(task)) {
+  const auto look_at = [&](Index tensor) {
     const Index producer = query_->problem.tensor(tensor).producer;
-    if (producer == nobody || query_->device(producer) != device_) continue;
-    if (query_->is_running[Query::at(producer)] == 0) continue;
+    if (producer == nobody || query_->device(producer) != device_) return;
+    if (query_->is_running[Query::at(producer)] == 0) return;
     ++count;
     latest_ns = std::max(latest_ns, query_->end_ns[Query::at(producer)]);
-  }
+  };
+  for (const Index tensor : query_->problem.inputs_of(task)) look_at(tensor);
+  for (const Index tensor : query_->holds.inputs_of(task)) look_at(tensor);
   if (count != query_->missing[Query::at(task)]) return std::nullopt;
   return latest_ns;
 }
