@@ -25,12 +25,15 @@ class Incumbent:
     timeline : Timeline
         Valid for the problem.
     dispatched_ns : int
-        Makespan of the placement by ``placement.simulate``.
+        Makespan of the placement by ``placement.simulate``, without holds.
+    held_ns : int, optional
+        The same with the placement's holds, once these are known (executable.py).
     """
 
     placement: Placement
     timeline: Timeline
     dispatched_ns: int
+    held_ns: int | None = None
 
     @property
     def makespan_ns(self) -> int:

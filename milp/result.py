@@ -45,12 +45,17 @@ class Result:
     runtime_s : float
         Wall-clock time of the whole search.
     placement : Placement or None
-        Devices, and the order of ``timeline``'s starts as priorities.
+        Devices, the order of ``timeline``'s starts as priorities, and the holds with which a
+        runtime keeps to it.
     timeline : Timeline or None
         The plan. It may leave a lane idle on purpose, which only some optima need.
     dispatched_ns : int or None
-        Simulated makespan of ``placement`` in a runtime whose free lanes never wait for a task
-        that is not ready. Equals ``makespan_ns`` unless the plan idles on purpose.
+        Simulated makespan of ``placement`` in a runtime that does not know holds, whose free lanes
+        never wait for a task that is not ready. Equals ``makespan_ns`` unless the plan idles on
+        purpose.
+    held_ns : int or None
+        Simulated makespan of ``placement`` with its holds, which is what the core does. Equals
+        ``makespan_ns``, unless the order of starts needs more memory than there is.
     solver : str
         Which solver was asked.
     message : str
@@ -75,12 +80,13 @@ class Result:
     message: str
     left_out: tuple[str, ...] = ()
     history: tuple[Progress, ...] = ()
+    held_ns: int | None = None
 
     def to_json(self, problem: Problem) -> str:
         """Serialise with the names of tasks and devices of ``problem``."""
         return json.dumps(
             {
-                "format": "surplus-optimum/2",
+                "format": "surplus-optimum/3",
                 "problem": problem.name,
                 "status": str(self.status),
                 "makespan_ns": self.makespan_ns,
@@ -88,6 +94,7 @@ class Result:
                 "gap": self.gap,
                 "runtime_s": round(self.runtime_s, 3),
                 "dispatched_ns": self.dispatched_ns,
+                "held_ns": self.held_ns,
                 "solver": self.solver,
                 "message": self.message,
                 "left_out": list(self.left_out),
@@ -106,5 +113,5 @@ class Result:
 
     def _schedule(self, problem: Problem) -> dict[str, Any]:
         if self.placement is None or self.timeline is None:
-            return {"tasks": [], "copies": []}
+            return {"tasks": [], "copies": [], "holds": [], "copy_holds": []}
         return schedule_rows(problem, self.placement, self.timeline)

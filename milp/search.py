@@ -12,6 +12,7 @@ from surplus.milp.bounds import bound_of_windows_ns, combinatorial_bound_ns, hor
 from surplus.milp.copies import CopyPair, overlaps
 from surplus.milp.deadline import Deadline
 from surplus.milp.decoded import Decoded
+from surplus.milp.executable import executable
 from surplus.milp.formulation import Formulation, formulate, size_fault
 from surplus.milp.incumbent import Incumbent, best_of, fits_memory, make_incumbent
 from surplus.milp.left_out import left_out
@@ -143,6 +144,11 @@ class Search:
         """Whether the solver cannot be asked, so that all of the time is for plans."""
         return size_fault(self._params.solver, self._problem, deadline.left_s) is not None
 
+    def settle(self) -> None:
+        """Find the holds with which a runtime executes the best plan."""
+        if self.standing.best is not None:
+            self.standing.settle(executable(self._problem, self.standing.best))
+
     def result(self) -> Result:
         """What is known now."""
         best, status = self.standing.best, self._status()
@@ -155,6 +161,7 @@ class Search:
             placement=best.placement if best else None,
             timeline=best.timeline if best else None,
             dispatched_ns=best.dispatched_ns if best else None,
+            held_ns=best.held_ns if best else None,
             solver=self._params.solver,
             message=self._message(status),
             left_out=self._left_out,

@@ -47,6 +47,7 @@ def solve(
         _improve(problem, params, search)
     except KeyboardInterrupt:
         search.message = "interrupted"
+    search.settle()
     return search.result()
 
 

@@ -61,6 +61,13 @@ class Standing:
             self.best = best
             self._tell()
 
+    def settle(self, found: Incumbent) -> None:
+        """Take another form of the best plan, no longer than that."""
+        assert self.best is not None
+        assert found.makespan_ns <= self.best.makespan_ns
+        self.best = found
+        self._tell()
+
     def raise_bound(self, bound_ns: int) -> None:
         """Take note of a lower bound that was proven."""
         if bound_ns > self.bound_ns:

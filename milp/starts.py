@@ -106,7 +106,9 @@ def _decoded(problem: Problem, placed: Placement) -> Iterator[Incumbent]:
     for span in timeline:
         if span.kind is SpanKind.TASK:
             starts[span.index] = span.start_ns
-    yield Incumbent(placed, timeline, timeline.makespan_ns)
+    free = placed.without_holds()  # which are found anew for the plan that is the best
+    dispatched_ns = timeline.makespan_ns if free == placed else makespan_ns(problem, free)
+    yield Incumbent(free, timeline, dispatched_ns)
     yield make_incumbent(problem, placed.device_of, starts, placed.policy)
 
 

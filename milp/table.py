@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from surplus.milp.result import Result
-from surplus.placement import Problem, SpanKind
+from surplus.placement import Placement, Problem, SpanKind
 
 NS_PER_US = 1_000
 
@@ -28,7 +28,14 @@ def _summary(problem: Problem, result: Result) -> list[tuple[str, str]]:
     ]
     if result.dispatched_ns is not None and result.dispatched_ns != result.makespan_ns:
         rows.insert(3, ("dispatched", f"{_us(result.dispatched_ns)} if no free lane ever waits"))
+        rows.insert(4, ("with holds", f"{_us(result.held_ns)} ({_held(result.placement)})"))
     return rows
+
+
+def _held(placement: Placement | None) -> str:
+    """How many wait for something more urgent."""
+    assert placement is not None
+    return f"{len(placement.holds)} of tasks, {len(placement.copy_holds)} of copies"
 
 
 def _task_lines(result: Result) -> list[str]:

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from surplus.placement.named_holds import hold_rows
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem, link_name
 from surplus.placement.records import check_numbers, read_value
 from surplus.placement.timeline import Span, SpanKind, Timeline
 
-FORMATS = ("surplus-optimum/2", "surplus-placed/1")
-"""Of documents that have a schedule: of an optimum, and of ``engine place --json``."""
+FORMATS = ("surplus-optimum/3", "surplus-optimum/2", "surplus-placed/1")
+"""Of documents that have a schedule: of an optimum, and of ``engine place --json``. Optima of
+version 2 had no holds."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,12 @@ class StoredSchedule:
     gap : float or None
         ``(makespan_ns - bound_ns) / makespan_ns``, or None where it says nothing.
     dispatched_ns : int or None
-        What it says that the simulator makes of the plan; None where it says nothing.
+        What it says that the simulator makes of the plan without its holds; None where it says
+        nothing.
+    held_ns : int or None
+        The same with its holds.
+    holds, copy_holds : tuple
+        As ``hold_rows`` has them.
     """
 
     problem: str
@@ -71,6 +78,9 @@ class StoredSchedule:
     copies: tuple[StoredCopy, ...]
     gap: float | None = None
     dispatched_ns: int | None = None
+    held_ns: int | None = None
+    holds: tuple[tuple[str, str], ...] = ()
+    copy_holds: tuple[tuple[str, str, str], ...] = ()
 
     @staticmethod
     def from_json(text: str) -> StoredSchedule:
@@ -93,7 +103,7 @@ class StoredSchedule:
 
 
 def schedule_rows(problem: Problem, placement: Placement, timeline: Timeline) -> dict[str, Any]:
-    """Fields ``tasks`` (by index) and ``copies`` (by start) of a document."""
+    """Fields ``tasks`` (by index), ``copies`` (by start) and holds of a document."""
     spans = {span.index: span for span in timeline if span.kind is SpanKind.TASK}
     return {
         "tasks": [
@@ -108,6 +118,7 @@ def schedule_rows(problem: Problem, placement: Placement, timeline: Timeline) ->
             for index, task in enumerate(problem.tasks)
         ],
         "copies": list(_copy_rows(problem, timeline)),
+        **hold_rows(problem, placement),
     }
 
 

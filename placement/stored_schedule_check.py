@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import isclose
 
 from surplus.placement.bounds import lower_bounds
+from surplus.placement.named_holds import holds_of
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.simulator import simulate
@@ -66,8 +67,9 @@ def _names(problem: Problem, schedule: StoredSchedule) -> Iterator[str]:
 
 
 def _plan(problem: Problem, schedule: StoredSchedule, makespan_ns: int) -> Iterator[str]:
-    placement, timeline = _placement_of(problem, schedule), timeline_of(problem, schedule)
+    timeline = timeline_of(problem, schedule)
     try:
+        placement = _placement_of(problem, schedule)
         placement.check(problem)
     except ValueError as error:
         yield str(error)
@@ -75,16 +77,30 @@ def _plan(problem: Problem, schedule: StoredSchedule, makespan_ns: int) -> Itera
     yield from map(str, validate(problem, placement, timeline))
     if timeline.makespan_ns != makespan_ns:
         yield f"makespan_ns is {makespan_ns}, its last task or copy ends at {timeline.makespan_ns}"
-    if schedule.dispatched_ns is not None:
-        dispatched_ns = simulate(problem, placement).makespan_ns
-        if dispatched_ns != schedule.dispatched_ns:
-            yield f"dispatched_ns is {schedule.dispatched_ns}, simulated {dispatched_ns}"
+    free = placement.without_holds()
+    yield from _simulated(problem, free, "dispatched_ns", schedule.dispatched_ns)
+    yield from _simulated(problem, placement, "held_ns", schedule.held_ns)
+
+
+def _simulated(
+    problem: Problem, placement: Placement, name: str, claimed_ns: int | None
+) -> Iterator[str]:
+    if claimed_ns is None:
+        return
+    found_ns = simulate(problem, placement).makespan_ns
+    if found_ns != claimed_ns:
+        yield f"{name} is {claimed_ns}, simulated {found_ns}"
 
 
 def _placement_of(problem: Problem, schedule: StoredSchedule) -> Placement:
     devices = {device.name: index for index, device in enumerate(problem.devices)}
     rows = {row.name: row for row in schedule.tasks}
     ordered = [rows[task.name] for task in problem.tasks]
+    holds, copy_holds = holds_of(problem, schedule.holds, schedule.copy_holds)
     return Placement(
-        tuple(devices[row.device] for row in ordered), tuple(r.priority for r in ordered), "stored"
+        tuple(devices[row.device] for row in ordered),
+        tuple(row.priority for row in ordered),
+        "stored",
+        holds,
+        copy_holds,
     )

@@ -106,6 +106,6 @@ def test_plans_of_the_whole_come_from_the_folded_problem(seed):
     problem = with_shapes(inception(seed, 4), seed)
     result = solve(problem, SolveParams("cpsat", 20))
     assert validate(problem, result.placement, result.timeline) == []
-    assert simulate(problem, result.placement).makespan_ns == result.dispatched_ns
+    assert simulate(problem, result.placement).makespan_ns == result.held_ns == result.makespan_ns
     assert result.gap < 0.01
     assert combinatorial_bound_ns(problem) < result.bound_ns <= result.makespan_ns
