@@ -719,6 +719,7 @@ class PlanBuilder:
         constants: Sequence[Value] = (),
         width: int = 1,
         rank: int = 0,
+        awaits: Sequence[int] = (),
     ) -> int:
         """
         Add a segment that a function of a shared library computes; returns its node.
@@ -752,6 +753,7 @@ class PlanBuilder:
         level: str = "all",
         config: Mapping[str, str] = ...,
         kernels: KernelChoice | None = None,
+        awaits: Sequence[int] = (),
     ) -> int:
         """Add a segment; returns its node.
 
@@ -760,7 +762,8 @@ class PlanBuilder:
         thread for `launch_ns`; if it captures the segment, `captured_ns` (-1: not to be
         captured) and nothing. `kernels`: a library's instead of ONNX Runtime's, on a CPU; what
         that does not take in a query runs with ONNX Runtime's all the same. On a GPU of CUDA:
-        the provider that comes first.
+        the provider that comes first. `awaits`: values that have to be there before it starts,
+        although it does not read them.
         """
 
     def add_copy(
@@ -771,6 +774,7 @@ class PlanBuilder:
         source: int,
         target: int,
         rank: int = 0,
+        awaits: Sequence[int] = [],
     ) -> int: ...
     def add_work(
         self,

@@ -19,20 +19,21 @@ def key_of(span: Span) -> SpanKey:
 
 
 def causes_of(plan: Plan) -> Causes:
-    """The edges between a plan's segments and copies, backwards."""
+    """The edges between a plan's segments and copies, holds included, backwards."""
     made_by = {name: i for i, s in enumerate(plan.segments) for name in s.outputs}
     arrives = {(c.tensor, plan.memories[c.target]): _key(plan, c) for c in plan.copies}
 
     def read_by(segment: Segment) -> set[SpanKey]:
-        memory = plan.memories[segment.device]
-        sources = (arrives.get((name, memory), made_by.get(name)) for name in segment.inputs)
+        memory, waited = plan.memories[segment.device], (*segment.inputs, *segment.awaits)
+        sources = (arrives.get((name, memory), made_by.get(name)) for name in waited)
         return {source for source in sources if source is not None}
 
     found: dict[SpanKey, Collection[SpanKey]] = {
         index: read_by(segment) for index, segment in enumerate(plan.segments)
     }
     for copy in plan.copies:
-        found[_key(plan, copy)] = [made_by[copy.tensor]] if copy.tensor in made_by else []
+        waited = (copy.tensor, *copy.awaits)
+        found[_key(plan, copy)] = [made_by[name] for name in waited if name in made_by]
     return found
 
 

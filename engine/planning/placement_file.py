@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from surplus.engine.atomic_file import write_atomic
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import PlacementError
+from surplus.placement.holds import CopyHold, Hold
+from surplus.placement.named_holds import hold_rows, holds_of
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
+from surplus.placement.records import read_value
 
-FORMAT = "surplus-placement/1"
+FORMAT = "surplus-placement/2"
+_READABLE = (FORMAT, "surplus-placement/1")
+"""Version 1 had no holds."""
 
 
 def save_placement(path: Path, graph: Graph, problem: Problem, placement: Placement) -> None:
@@ -29,6 +35,7 @@ def save_placement(path: Path, graph: Graph, problem: Problem, placement: Placem
         "policy": placement.policy,
         "devices": devices,
         "tasks": rows,
+        **hold_rows(problem, placement),
     }
     write_atomic(path, json.dumps(document, indent=1).encode())
 
@@ -39,7 +46,8 @@ def load_placement(path: Path, graph: Graph, problem: Problem) -> Placement:
     Raises
     ------
     PlacementError
-        If it is no placement, of another model, or names an unknown task or device.
+        If it is no placement, of another model, names an unknown task or device, or has holds
+        that cannot be kept.
     """
     try:
         raw = json.loads(path.read_text())
@@ -47,7 +55,7 @@ def load_placement(path: Path, graph: Graph, problem: Problem) -> Placement:
         raise PlacementError(f"{path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         raise PlacementError(f"{path}: not a placement: {error}") from error
-    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+    if not isinstance(raw, dict) or raw.get("format") not in _READABLE:
         raise PlacementError(f"{path}: field 'format' must be {FORMAT!r}")
     if raw.get("model") != graph.source_hash:
         raise PlacementError(f"{path}: a placement of another model than {graph.name!r}")
@@ -74,9 +82,19 @@ def _resolve(path: Path, raw: dict[str, object], problem: Problem) -> Placement:
                 raise PlacementError(f"{path}: task {task.name!r}: unknown device {device!r}")
             case _:
                 raise PlacementError(f"{path}: task {task.name!r}: expected [device, priority]")
-    placement = Placement(tuple(device_of), tuple(priority), str(raw.get("policy", path.name)))
+    policy = str(raw.get("policy", path.name))
     try:
+        placement = Placement(tuple(device_of), tuple(priority), policy, *_holds(problem, raw))
         placement.check(problem)
     except ValueError as error:
         raise PlacementError(f"{path}: {error}") from error
     return placement
+
+
+def _holds(
+    problem: Problem, raw: Mapping[str, object]
+) -> tuple[tuple[Hold, ...], tuple[CopyHold, ...]]:
+    tasks = read_value(tuple[tuple[str, str], ...], raw.get("holds", []), "holds")
+    of_copies = raw.get("copy_holds", [])
+    copies = read_value(tuple[tuple[str, str, str], ...], of_copies, "copy_holds")
+    return holds_of(problem, tasks, copies)

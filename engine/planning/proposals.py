@@ -98,7 +98,7 @@ def near(best: Candidate, service: ServiceTimes) -> list[Candidate]:
 
 def by_tail(candidate: Candidate, service: ServiceTimes) -> list[Candidate]:
     """The same groups, those with the longest way to the end first, if that gains anything."""
-    if candidate.shards is not None:
+    if candidate.shards is not None or candidate.graph.planned is not None:
         return []
     order = tuple(longest_tail_first(candidate.graph, service))
     before = predict(candidate.graph, service, order=candidate.order)

@@ -26,6 +26,7 @@ from surplus.engine.profiling.profiler import profile_graph
 from surplus.engine.segmentation.best_case import best_case
 from surplus.engine.segmentation.capture import refusal
 from surplus.engine.segmentation.coarse import predict
+from surplus.engine.segmentation.group_holds import planned_ranks
 from surplus.engine.segmentation.peaks import excesses
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.plan_making import make_plan
@@ -236,6 +237,9 @@ def candidates(
     Where they hold none, a segment for each task is tried; nothing is left if that is too much.
     """
     found = segment(costs.problem, placement, costs.service, params, costs.time.is_over)
+    if placement.holds or placement.copy_holds:  # which no other cut can keep
+        found.append(finest_cut(costs, placement))
+        found.sort(key=lambda candidate: candidate.predicted.makespan_ns)
     fitting = [candidate for candidate in found if fits_memory(costs, candidate)]
     if fitting or not found:
         return fitting
@@ -244,9 +248,9 @@ def candidates(
 
 
 def finest_cut(costs: Costs, placement: Placement) -> Candidate:
-    """A segment for each task, in the order of the placement."""
+    """A segment for each task, in the order of the placement and with its holds."""
     graph = per_task(costs.problem, placement)
-    order = tuple(placement.priority[group.tasks[0]] for group in graph.groups)
+    order = planned_ranks(graph, placement)
     predicted = predict(graph, costs.service, order=order)
     return Candidate("per task x1", graph, predicted, order)
 

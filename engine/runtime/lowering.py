@@ -19,6 +19,7 @@ from surplus.engine.runtime.compiled_kernel import CompiledKernel
 from surplus.engine.runtime.free_memory import release_free_memory
 from surplus.engine.runtime.kernel_choices import choice_of
 from surplus.engine.runtime.segment_files import segment_file
+from surplus.engine.runtime.slots import Slots
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.engine.segmentation.plan_part import PlanPart
 from surplus.engine.segmentation.planned_graph import planned_graph
@@ -58,10 +59,10 @@ def lower(
         config = allocation(graph.summary.activations)
     graph = planned_graph(graph, plan)
     builder = _core.PlanBuilder(machine)
-    slots = _Slots(builder, graph, plan)
     segments, copies = (
         (plan.segments, plan.copies) if part is None else (part.segments, part.copies)
     )
+    slots = Slots(builder, graph, plan, segments, copies)
     with files_in_use(graph.folder):
         for segment in sorted(segments, key=lambda s: s.rank):
             kernel = compiled.get(segment.name)
@@ -86,6 +87,7 @@ def lower(
             slots.made(copy.tensor),
             slots.read(copy.tensor, copy.target),
             rank=copy.rank,
+            awaits=slots.awaited(copy.awaits, copy.source),
         )
     if part is None:
         builder.set_inputs([slots.made(tensor.name) for tensor in graph.summary.inputs])
@@ -133,7 +135,7 @@ def allocation(activations: Activations) -> dict[str, str]:
 
 
 def _add_chosen(
-    builder: _core.PlanBuilder, slots: _Slots, segment: Segment, source: _Source, folder: Path
+    builder: _core.PlanBuilder, slots: Slots, segment: Segment, source: _Source, folder: Path
 ) -> bool:
     """Add a segment with the kernels of the library that its plan names, if that takes it here."""
     if segment.kernels is None:
@@ -150,7 +152,7 @@ def _add_chosen(
 
 
 def _add(
-    builder: _core.PlanBuilder, slots: _Slots, segment: Segment, source: _Source, own_kernels: bool
+    builder: _core.PlanBuilder, slots: Slots, segment: Segment, source: _Source, own_kernels: bool
 ) -> None:
     """Add a segment's session, from its prepacked file if there is one that loads.
 
@@ -187,7 +189,7 @@ def _is_spoilt(source: _Source) -> bool:
 
 
 def _add_session(
-    builder: _core.PlanBuilder, slots: _Slots, segment: Segment, source: _Source
+    builder: _core.PlanBuilder, slots: Slots, segment: Segment, source: _Source
 ) -> None:
     builder.add_session(
         segment.name,
@@ -203,11 +205,12 @@ def _add_session(
         level=source.level,
         config=source.config,
         kernels=source.kernels,
+        awaits=slots.awaited(segment.awaits, segment.device),
     )
 
 
 def _add_compiled(
-    builder: _core.PlanBuilder, slots: _Slots, segment: Segment, kernel: CompiledKernel
+    builder: _core.PlanBuilder, slots: Slots, segment: Segment, kernel: CompiledKernel
 ) -> None:
     builder.add_compiled(
         segment.name,
@@ -219,6 +222,7 @@ def _add_compiled(
         kernel.constants,
         width=segment.width,
         rank=segment.rank,
+        awaits=slots.awaited(segment.awaits, segment.device),
     )
 
 
@@ -262,39 +266,3 @@ def computed_outputs(graph: Graph) -> list[str]:
     """Outputs that the core delivers: all but those that are constants of the model."""
     names = [tensor.name for tensor in graph.summary.outputs]
     return [name for name in names if name not in graph.constant_outputs]
-
-
-class _Slots:
-    """The value slot of each tensor in each memory."""
-
-    def __init__(self, builder: _core.PlanBuilder, graph: Graph, plan: Plan) -> None:
-        self._builder = builder
-        self._graph = graph
-        self._memories = plan.memories
-        self._copied = {(c.tensor, plan.memories[c.target]) for c in plan.copies}
-        self._slots: dict[tuple[str, str], int] = {}
-        self._home = {name: plan.memories[s.device] for s in plan.segments for name in s.outputs}
-
-    def made(self, name: str) -> int:
-        """The slot where a tensor is produced; inputs start in the memory of device 0."""
-        return self.at(name, self._home.get(name, self._memories[0]))
-
-    def read(self, name: str, device: int) -> int:
-        """The slot from which a device reads; metadata-only tensors are read where they are."""
-        memory = self._memories[device]
-        return self.at(name, memory) if (name, memory) in self._copied else self.made(name)
-
-    def declared(self, name: str) -> tuple[int, list[int] | None]:
-        """Element type and shape, -1 where an extent is open; None if its rank may be another."""
-        index = self._graph.tensor_index[name]
-        tensor = self._graph.tensors[index]
-        if tensor.shape is None or index in self._graph.doubtful_ranks:
-            return tensor.elem_type, None
-        return tensor.elem_type, [d if isinstance(d, int) else -1 for d in tensor.shape]
-
-    def at(self, name: str, memory: str) -> int:
-        """The slot of a tensor in a memory."""
-        key = (name, memory)
-        if key not in self._slots:
-            self._slots[key] = self._builder.add_value(f"{name}@{memory}")
-        return self._slots[key]

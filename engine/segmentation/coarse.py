@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from surplus.engine.segmentation.group_holds import held, planned_ranks
 from surplus.engine.segmentation.groups import GroupGraph
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.memory import constant_bytes
@@ -31,8 +32,10 @@ def coarse_problem(
     measured_ns : mapping of int to int, optional
         Service times by group index that replace what ``service`` says.
     order : sequence of int, optional
-        Rank of each chosen group, the lowest first; by default as they are listed.
+        Rank of each chosen group, the lowest first; by default as they are planned, or listed.
     """
+    if order is None and subset is None and graph.planned is not None:
+        order = planned_ranks(graph, graph.planned)
     measured = measured_ns or {}
     chosen = list(range(len(graph.groups)) if subset is None else subset)
     problem = graph.problem
@@ -48,17 +51,15 @@ def coarse_problem(
         replace(device, submit_ns=service.submit_ns.get(index, device.submit_ns))
         for index, device in enumerate(problem.devices)
     )
-    return (
-        Problem(
-            f"{problem.name} segments",
-            devices,
-            problem.links,
-            tasks,
-            tensors,
-            blobs=problem.blobs,
-        ),
-        placement,
+    coarse = Problem(
+        f"{problem.name} segments",
+        devices,
+        problem.links,
+        tasks,
+        tensors,
+        blobs=problem.blobs,
     )
+    return coarse, placement if subset is not None else held(graph, coarse, placement)
 
 
 def predict(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from surplus.engine.dfg.topological import topological_order
+from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 
 
@@ -26,14 +27,22 @@ class TaskGroup:
 class GroupGraph:
     """Groups in a topological order with the edges between them.
 
+    Parameters
+    ----------
+    planned : Placement, optional
+        Whose order and holds are to be kept, where each task is a group of its own.
+
     Raises
     ------
     ValueError
         If a task is in no group or in two, or the groups form a cycle.
     """
 
-    def __init__(self, problem: Problem, groups: Iterable[TaskGroup]) -> None:
+    def __init__(
+        self, problem: Problem, groups: Iterable[TaskGroup], planned: Placement | None = None
+    ) -> None:
         self.problem = problem
+        self.planned = planned
         unordered = sorted(groups, key=lambda group: group.tasks[0])
         group_of = _group_of(problem, unordered)
         before: list[set[int]] = [set() for _ in unordered]

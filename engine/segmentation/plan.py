@@ -15,9 +15,9 @@ from surplus.engine.errors import PlacementError
 from surplus.placement.records import read_document, read_formatted
 from surplus.placement.timeline import Timeline
 
-FORMAT = "surplus-plan/4"
-_READABLE = (FORMAT, "surplus-plan/3", "surplus-plan/2")
-"""Version 3 had no libraries of kernels, 2 no shards; all else is as it was."""
+FORMAT = "surplus-plan/5"
+_READABLE = (FORMAT, "surplus-plan/4", "surplus-plan/3", "surplus-plan/2")
+"""Version 4 had no holds, 3 no libraries of kernels, 2 no shards; all else is as it was."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,9 @@ class Segment:
         (engine/dfg/batch_split.py); 1 is the graph as it was read.
     kernels : SegmentKernels, optional
         Whose kernels it runs with; ONNX Runtime's without.
+    awaits : tuple of str
+        Tensors that have to be where its device reads them before it starts, although it does not
+        read them: what a more urgent segment waits for that it is held behind.
     """
 
     name: str
@@ -103,16 +106,24 @@ class Segment:
     joins: tuple[PartialJoin, ...] = ()
     shards: int = 1
     kernels: SegmentKernels | None = None
+    awaits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Copy:
-    """One tensor's move from one device's memory to another's; device indices."""
+    """One tensor's move from one device's memory to another's; device indices.
+
+    Parameters
+    ----------
+    awaits : tuple of str
+        Tensors that have to be made before: whose copies it is held behind.
+    """
 
     tensor: str
     source: int
     target: int
     rank: int
+    awaits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.join import PartialJoin
 from surplus.engine.dfg.partial_join import joined_names
 from surplus.engine.segmentation.capture import refusal_of
+from surplus.engine.segmentation.group_holds import held_copies, held_segments, planned_ranks
 from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.joins import partial_joins
 from surplus.engine.segmentation.plan import Copy, Plan, Segment
@@ -37,15 +38,17 @@ def make_plan(
         The split graph where ``shards`` is above 1.
     """
     devices = groups.problem.devices
-    starts = {s.index: s.start_ns for s in predicted if s.kind is not SpanKind.COPY}
-    order = sorted(range(len(groups.groups)), key=lambda i: (starts.get(i, 0), i))
-    rank = {index: place for place, index in enumerate(order)}
+    rank = _ranks(groups, predicted)
     joins = partial_joins(graph, groups)
     segments = tuple(
         replace(_segment(graph, group, rank[index], service, joins[index]), shards=shards)
         for index, group in enumerate(groups.groups)
     )
     memories = tuple(device.memory for device in devices)
+    copies = copies_of(graph, segments, memories)
+    if groups.planned is not None:
+        segments = held_segments(groups, groups.planned, segments)
+        copies = held_copies(groups.problem, groups.planned, copies, memories)
     return Plan(
         source_hash=graph.source_hash,
         name=name,
@@ -53,10 +56,22 @@ def make_plan(
         devices=tuple(device.name for device in devices),
         memories=memories,
         segments=segments,
-        copies=copies_of(graph, segments, memories),
+        copies=copies,
         predicted=predicted,
         bound_ns=bound_ns,
     )
+
+
+def _ranks(groups: GroupGraph, predicted: Timeline) -> Sequence[int]:
+    """As the order is planned, or else as the segments are predicted to start."""
+    if groups.planned is not None:
+        return planned_ranks(groups, groups.planned)
+    starts = {s.index: s.start_ns for s in predicted if s.kind is not SpanKind.COPY}
+    order = sorted(range(len(groups.groups)), key=lambda i: (starts.get(i, 0), i))
+    ranks = [0] * len(order)
+    for place, index in enumerate(order):
+        ranks[index] = place
+    return ranks
 
 
 def _segment(

@@ -123,10 +123,10 @@ def split_batches(
 
 
 def per_task(problem: Problem, placement: Placement) -> GroupGraph:
-    """Every task a segment of its own: the finest cut, for tests and for comparison."""
-    return GroupGraph(
-        problem, [TaskGroup((t,), device) for t, device in enumerate(placement.device_of)]
-    )
+    """Every task a segment of its own: the finest cut, which keeps the placement's holds."""
+    groups = [TaskGroup((t,), device) for t, device in enumerate(placement.device_of)]
+    holds = placement.holds or placement.copy_holds
+    return GroupGraph(problem, groups, placement if holds else None)
 
 
 def _graphs(

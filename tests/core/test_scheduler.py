@@ -225,6 +225,38 @@ def test_machine_refuses_bad_devices(devices, message):
         core.Machine(devices)
 
 
+def copies_of_two_inputs(awaited):
+    """Copies `a` and `b` from the host to the GPU, in this order; `a` waits for a value, too."""
+    machine = core.Machine([cpu(), emulated(h2d_latency_ns=50_000)])
+    builder = core.PlanBuilder(machine)
+    values = {name: builder.add_value(name) for name in ("x", "y", "at", "bt")}
+    builder.set_inputs([values["x"], values["y"]])
+    builder.add_copy("a", 0, 1, values["x"], values["at"], rank=1, awaits=[values[awaited]])
+    builder.add_copy("b", 0, 1, values["y"], values["bt"], rank=2)
+    return builder
+
+
+def test_a_copy_waits_for_a_value_that_it_does_not_read():
+    run = copies_of_two_inputs("bt").build().submit([None, None], traced=True)
+    assert run.wait()
+    spans = {row[0]: row for row in run.spans().tolist()}
+    assert spans[0][3] >= spans[1][4] >= 50_000
+
+
+def test_what_waits_for_itself_is_refused():
+    with pytest.raises(ValueError, match="'a' lies on or behind a cycle"):
+        copies_of_two_inputs("at").build()
+
+
+def test_what_nobody_writes_is_not_waited_for():
+    builder = copies_of_two_inputs("bt")
+    with pytest.raises(ValueError, match="'c': value 9 is unknown"):
+        builder.add_copy("c", 0, 1, 0, builder.add_value("up"), awaits=[9])
+    builder.add_copy("c", 0, 1, 0, builder.add_value("ct"), awaits=[builder.add_value("none")])
+    with pytest.raises(ValueError, match="'c': value 'none' is never written"):
+        builder.build()
+
+
 def test_values_pass_through_copies():
     machine = core.Machine([cpu(), emulated()])
     builder = core.PlanBuilder(machine)

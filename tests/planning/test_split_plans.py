@@ -129,10 +129,10 @@ def test_a_plan_of_another_way_to_split_is_refused(graph: Graph, tmp_path: Path)
 def test_segments_of_one_plan_are_of_one_graph(graph: Graph) -> None:
     text = split_plan(graph).to_json()
     assert '"shards": 2' in text
-    old = text.replace("surplus-plan/4", "surplus-plan/2")
+    old = text.replace("surplus-plan/5", "surplus-plan/2")
     assert Plan.from_json(old).shards == 2
-    with pytest.raises(PlacementError, match="'format' must be 'surplus-plan/4'"):
-        Plan.from_json(text.replace("surplus-plan/4", "surplus-plan/9"))
+    with pytest.raises(PlacementError, match="'format' must be 'surplus-plan/5'"):
+        Plan.from_json(text.replace("surplus-plan/5", "surplus-plan/9"))
 
 
 def test_weights_are_shared_by_shards(graph: Graph) -> None:

@@ -82,7 +82,8 @@ int add_session(PyPlanBuilder& self, std::string name, int device, const nb::obj
                 const nb::sequence& inputs, const nb::sequence& outputs, int width,
                 std::int64_t rank, std::int64_t service_ns, std::int64_t launch_ns,
                 std::int64_t captured_ns, const std::string& level,
-                const std::map<std::string, std::string>& config, const PyKernelChoice* kernels) {
+                const std::map<std::string, std::string>& config, const PyKernelChoice* kernels,
+                std::vector<int> awaits) {
   const bool is_bytes = nb::isinstance<nb::bytes>(model);
   std::string source;
   if (is_bytes) {
@@ -93,6 +94,7 @@ int add_session(PyPlanBuilder& self, std::string name, int device, const nb::obj
   }
   NodeSpec spec{.name = std::move(name),
                 .device = device,
+                .awaits = std::move(awaits),
                 .width = width,
                 .rank = rank,
                 .service_ns = service_ns,
@@ -175,15 +177,16 @@ void bind_builder(nb::module_& m) {
       .def("add_session", &add_session, "name"_a, "device"_a, "model"_a, "inputs"_a, "outputs"_a,
            "width"_a = 1, "rank"_a = 0, "service_ns"_a = 0, "launch_ns"_a = 0, "captured_ns"_a = -1,
            "level"_a = "all", "config"_a = std::map<std::string, std::string>{},
-           "kernels"_a = nb::none())
+           "kernels"_a = nb::none(), "awaits"_a = std::vector<int>{})
       .def(
           "add_copy",
           [](PyPlanBuilder& self, std::string name, int source_device, int target_device,
-             int source, int target, std::int64_t rank) {
+             int source, int target, std::int64_t rank, std::vector<int> awaits) {
             return self.builder.add_copy(std::move(name), source_device, target_device, source,
-                                         target, rank);
+                                         target, rank, std::move(awaits));
           },
-          "name"_a, "source_device"_a, "target_device"_a, "source"_a, "target"_a, "rank"_a = 0)
+          "name"_a, "source_device"_a, "target_device"_a, "source"_a, "target"_a, "rank"_a = 0,
+          "awaits"_a = std::vector<int>{})
       .def("add_work", &add_work, "name"_a, "device"_a, "after"_a = std::vector<int>{},
            "spin_ns"_a = 0, "fail"_a = false, "width"_a = 1, "rank"_a = 0)
       .def(

@@ -44,7 +44,8 @@ std::shared_ptr<const Kernel> made(CompiledParams params, const std::string& nam
 
 int add_compiled(PyPlanBuilder& self, std::string name, int device, std::string library,
                  std::string symbol, std::vector<int> inputs, const nb::sequence& outputs,
-                 const nb::sequence& constants, int width, std::int64_t rank) {
+                 const nb::sequence& constants, int width, std::int64_t rank,
+                 std::vector<int> awaits) {
   check_device(*self.owner->get(), device, name);
   CompiledParams params{.library_path = std::move(library),
                         .symbol = std::move(symbol),
@@ -53,6 +54,7 @@ int add_compiled(PyPlanBuilder& self, std::string name, int device, std::string 
   NodeSpec spec{.name = std::move(name),
                 .device = device,
                 .inputs = std::move(inputs),
+                .awaits = std::move(awaits),
                 .width = width,
                 .rank = rank,
                 .kind = NodeKind::segment};
@@ -75,11 +77,12 @@ int add_compiled(PyPlanBuilder& self, std::string name, int device, std::string 
 void bind_compiled(nb::class_<PyPlanBuilder>& builder) {
   builder.def("add_compiled", &add_compiled, "name"_a, "device"_a, "library"_a, "symbol"_a,
               "inputs"_a, "outputs"_a, "constants"_a = nb::make_tuple(), "width"_a = 1,
-              "rank"_a = 0,
+              "rank"_a = 0, "awaits"_a = std::vector<int>{},
               nb::sig("def add_compiled(self, name: str, device: int, library: str, symbol: str, "
                       "inputs: Sequence[int], "
                       "outputs: Sequence[tuple[int, int, Sequence[int] | None]], "
-                      "constants: Sequence[Value] = (), width: int = 1, rank: int = 0) -> int"),
+                      "constants: Sequence[Value] = (), width: int = 1, rank: int = 0, "
+                      "awaits: Sequence[int] = ()) -> int"),
               R"(Add a segment that a function of a shared library computes; returns its node.
 
 The library exports `symbol` as engine/include/surplus_segment.h says. It reads the values

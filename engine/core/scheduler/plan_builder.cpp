@@ -85,11 +85,12 @@ bool PlanBuilder::capture(Device& device, NodeSpec& spec, std::uint32_t lane) {
 }
 
 int PlanBuilder::add_copy(std::string name, int source_device, int target_device, int source,
-                          int target, std::int64_t rank) {
+                          int target, std::int64_t rank, std::vector<int> awaits) {
   NodeSpec spec{.name = std::move(name),
                 .device = source_device,
                 .inputs = {source},
                 .outputs = {target},
+                .awaits = std::move(awaits),
                 .rank = rank,
                 .kind = NodeKind::copy};
   check_node(spec);
@@ -136,6 +137,7 @@ void PlanBuilder::check_node(const NodeSpec& spec) const {
   for (const int value : spec.inputs)
     if (value != -1) check_value(value, where);
   for (const int value : spec.outputs) check_value(value, where);
+  for (const int value : spec.awaits) check_value(value, where);
 }
 
 void PlanBuilder::check_value(int value, const std::string& where) const {
@@ -199,13 +201,15 @@ std::vector<std::vector<std::uint32_t>> PlanBuilder::predecessors() const {
         refuse(where + ": waits for node " + std::to_string(node) + ", which is unknown");
       rows[i].push_back(static_cast<std::uint32_t>(node));
     }
-    for (const int index : specs_[i].inputs) {
-      if (index < 0) continue;
+    const auto wait_for = [&](int index) {
+      if (index < 0) return;
       const Value& value = values_[static_cast<std::size_t>(index)];
       if (value.producer < 0 && !value.is_input)
         refuse(where + ": " + quoted("value", value.name) + " is never written");
       if (value.producer >= 0) rows[i].push_back(static_cast<std::uint32_t>(value.producer));
-    }
+    };
+    std::ranges::for_each(specs_[i].inputs, wait_for);
+    std::ranges::for_each(specs_[i].awaits, wait_for);
     std::sort(rows[i].begin(), rows[i].end());
     rows[i].erase(std::unique(rows[i].begin(), rows[i].end()), rows[i].end());
   }

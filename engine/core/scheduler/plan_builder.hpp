@@ -21,7 +21,8 @@ struct NodeSpec {
   std::shared_ptr<const Kernel> kernel = nullptr;  ///< null: nothing to execute
   std::vector<int> inputs = {};                    ///< values; -1: an optional input left out
   std::vector<int> outputs = {};
-  std::vector<int> after = {};  ///< nodes to wait for besides the makers of its inputs
+  std::vector<int> after = {};   ///< nodes to wait for besides the makers of its inputs
+  std::vector<int> awaits = {};  ///< values whose makers it waits for, too, without reading them
   int width = 1;
   std::int64_t rank = 0;  ///< planned start order: smaller starts earlier
   std::int64_t service_ns = 0;
@@ -42,7 +43,7 @@ class PlanBuilder {
   int add_node(NodeSpec spec);
   /// Moves a value between the memories of two devices.
   int add_copy(std::string name, int source_device, int target_device, int source, int target,
-               std::int64_t rank = 0);
+               std::int64_t rank = 0, std::vector<int> awaits = {});
   void set_inputs(std::vector<int> values);
   void set_outputs(std::vector<int> values);
   /// Gives every run a token that stops kernels in the middle of their work.
