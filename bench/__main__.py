@@ -41,6 +41,7 @@ TABLES = (
     "placement_evaluator",
     "placement_throughput",
     "optimum",
+    "executable_optima",
     "serving",
     "submit",
     "isolation",
