@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 
 from surplus.engine.cli.progress import progress_bar
 from surplus.engine.errors import ConfigError
 from surplus.placement import Placement, Problem, lower_bounds
+
+
+def add_time(parser: argparse.ArgumentParser) -> None:
+    """--time."""
+    parser.add_argument(
+        "--time",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="go on from the policy's plan by simulated annealing for so many seconds, on every"
+        " core (default: do not); with --objective throughput how long a solver searches for the"
+        " least load (default: 10)",
+    )
 
 
 def check_time(time_s: float) -> None:

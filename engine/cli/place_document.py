@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from surplus.engine.cli.place_throughput import THROUGHPUT, PlacedForThroughput
 from surplus.placement import CommonRow, Placement, PlacementRow, Problem, simulate
 from surplus.placement.noise import Promise
 from surplus.placement.stored_schedule import schedule_rows
@@ -16,6 +17,7 @@ def place_document(
     rows: Sequence[PlacementRow],
     common: Sequence[CommonRow],
     promise: Promise | None = None,
+    busy: PlacedForThroughput | None = None,
 ) -> dict[str, Any]:
     """The document (docs/FORMATS.md)."""
     timeline = simulate(problem, chosen)
@@ -32,5 +34,6 @@ def place_document(
         "makespan_ns": makespan_ns,
         "gap": (makespan_ns - bound_ns) / makespan_ns if makespan_ns else 0.0,
         **({} if promise is None else {"under_noise": promise.to_dict()}),
+        **({} if busy is None else {THROUGHPUT: busy.to_dict()}),
         **schedule_rows(problem, chosen, timeline),
     }
