@@ -3,8 +3,9 @@
 The plan that answers one query soonest gives the CPU what it finishes while the GPU works; when
 queries overlap the GPU always works, and hand-overs only cost. What counts then is how long a query
 holds the busiest resource (placement/occupancy.py). Clusters are placed for the least of that
-(placement/balance.py); with all plans that were thought of anyway the best are run, queries
-overlapping, against the plan for one query. Nothing is taken that is not shown to let through more.
+(least_load.py); with all plans that were thought of anyway the best are run as their periodic
+schedules have it (periodic_plan.py), queries overlapping, against the plan for one query. Nothing
+is taken that is not shown to let through more.
 """
 
 from __future__ import annotations
@@ -13,17 +14,21 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from surplus.engine.contest.contest import Clock, Contest, ContestParams
 from surplus.engine.contest.overlapping import OverlappingQueries
 from surplus.engine.contest.selection import ModelContender
 from surplus.engine.errors import ExecutionError
-from surplus.engine.planning.candidates import cuts_of_clusters
+from surplus.engine.planning.candidates import Place, cuts_of_clusters
+from surplus.engine.planning.least_load import LeastLoad
+from surplus.engine.planning.periodic_plan import PeriodicCandidate, periodic
 from surplus.engine.planning.proposals import Key, key_of
 from surplus.engine.planning.stages import Costs
 from surplus.engine.planning.tuning import Entrant
 from surplus.engine.profiling.intervals import Verdict
+from surplus.engine.runtime.queueing import Queueing
 from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from surplus.engine.segmentation.coarse import coarse_problem
 from surplus.engine.segmentation.segmenter import Candidate, SegmentationParams
@@ -51,6 +56,8 @@ _QUERIES_LONG = 50
 _PATIENCE = 8
 """A comparison lasts so many queries for each plan at the least, warming up included, and may last
 so many times as long as one of single queries."""
+
+_NS_PER_S = 1e9
 
 
 @dataclass(frozen=True)
@@ -87,11 +94,28 @@ def judge(costs: Costs, candidate: Candidate) -> JudgedThroughput:
     return JudgedThroughput(candidate, busiest, held[busiest])
 
 
-def balanced(costs: Costs) -> list[Candidate]:
-    """Of each placement of clusters for the least bottleneck the cut of the least."""
+@dataclass(frozen=True)
+class Challenger:
+    """What is compared with the plan for one query: built as its periodic schedule has it."""
+
+    judged: JudgedThroughput
+    periodic: PeriodicCandidate
+    contender: ModelContender
+
+
+def balanced(costs: Costs, place: Place | None = None, most: int | None = None) -> list[Candidate]:
+    """Of each placement of clusters for the least bottleneck the cut of the least.
+
+    Parameters
+    ----------
+    place : callable, optional
+        Places for that; ``balance`` by default.
+    most : int, optional
+        Of how many placements; those of the smallest clusters are first.
+    """
     return [
         min((judge(costs, c) for c in cuts), key=_promise).candidate
-        for cuts in cuts_of_clusters(costs, Balance().place, _CUTS)
+        for cuts in islice(cuts_of_clusters(costs, place or Balance().place, _CUTS), most)
         if cuts
     ]
 
@@ -131,7 +155,8 @@ class ThroughputSearch:
     inputs : mapping
         Of the queries.
     time_ns : int
-        Most time for comparing; a few times that where queries are long.
+        Most time for comparing; a few times that where queries are long. A solver that places
+        clusters has as much.
     has_lost : callable
         Whether a device is lost; then there is no plan to go on with either.
     """
@@ -159,28 +184,38 @@ class ThroughputSearch:
             If a query fails because a device was lost; others only cost the throughput plan.
         """
         mine = judge(self.costs, own.candidate)
-        chosen = promising(self.costs, own.candidate, [*known, *balanced(self.costs)])
         least_ns = _QUERIES_LONG * max(1, mine.makespan_ns)
         affordable = _PATIENCE * self.time_ns // least_ns - 1
+        if affordable < 1:
+            _log.info("no throughput plan: queries are too long to be compared")
+            return None
+        solver = LeastLoad(self.time_ns / _NS_PER_S)
+        placed = [*balanced(self.costs), *balanced(self.costs, solver, most=1)]
+        chosen = promising(self.costs, own.candidate, [*known, *placed])
         built = [
-            (judged, contender)
-            for judged in chosen[: min(_CHALLENGERS, max(0, affordable))]
-            if (contender := self.build(judged.candidate)) is not None
+            challenger
+            for judged in chosen[: min(_CHALLENGERS, affordable)]
+            if (challenger := self._challenger(judged)) is not None
         ]
         if not built:
             _log.info("no throughput plan: of %d plans none can be compared", len(chosen))
             return None
         return self._compared(mine, own.contender, built)
 
+    def _challenger(self, judged: JudgedThroughput) -> Challenger | None:
+        found = periodic(self.costs, judged.candidate)
+        contender = None if found is None else self.build(found.candidate)
+        if found is None or contender is None:
+            return None
+        contender.model.be_queued(Queueing.window(found.in_flight))
+        return Challenger(judged, found, contender)
+
     def _compared(
-        self,
-        mine: JudgedThroughput,
-        own: ModelContender,
-        others: Sequence[tuple[JudgedThroughput, ModelContender]],
+        self, mine: JudgedThroughput, own: ModelContender, others: Sequence[Challenger]
     ) -> ThroughputPlan | None:
-        saturation = max(judged.saturation for judged in (mine, *(j for j, _ in others)))
+        saturation = max(judged.saturation for judged in (mine, *(o.judged for o in others)))
         in_flight = min(_MOST_IN_FLIGHT, round(_CROWD * saturation))
-        models = [own.model, *(contender.model for _, contender in others)]
+        models = [own.model, *(other.contender.model for other in others)]
         runners = [OverlappingQueries(m, self.inputs, in_flight, self.clock) for m in models]
         contest = Contest(runners, 1, ContestParams(min_gain=_FASTER), self.clock)
         try:
@@ -190,21 +225,23 @@ class ThroughputSearch:
                 raise
             _log.warning("no throughput plan: %s", error)
             return None
-        self._tell(contest, mine, [judged for judged, _ in others], in_flight)
+        self._tell(contest, mine, [other.judged for other in others], in_flight)
         best = _shown_best(contest, len(models))
         ratio = contest.against(best, 0).median
         if best == 0 or ratio > 1 - _FASTER:
             return None
-        judged, contender = others[best - 1]
+        chosen = others[best - 1]
         grounds = Grounds(
-            crowd(mine, judged),
-            judged.busiest,
-            judged.busiest_ns,
+            crowd(mine, chosen.judged),
+            chosen.judged.busiest,
+            chosen.judged.busiest_ns,
             mine.busiest,
             mine.busiest_ns,
             ratio,
+            chosen.periodic.interval_ns,
+            chosen.periodic.in_flight,
         )
-        return ThroughputPlan(contender.model.plan, grounds)
+        return ThroughputPlan(chosen.contender.model.plan, grounds)
 
     @staticmethod
     def _tell(

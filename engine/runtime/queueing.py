@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from surplus.engine import _core
 
+_LEVELS, _USUAL = 9, 5
+"""As many as the core tells apart, and that of a query of priority 0 among them."""
+
 
 @dataclass(frozen=True)
 class LevelQueue:
@@ -55,6 +58,11 @@ class Queueing:
     delay_ns: int = 0
     usual_level: int = 1
     levels: tuple[LevelQueue, ...] = (LevelQueue(),)
+
+    @staticmethod
+    def window(calls: int) -> Queueing:
+        """So many queries at a time; the others by the protocol's priorities, then by arrival."""
+        return Queueing(calls, usual_level=_USUAL, levels=(LevelQueue(),) * _LEVELS)
 
     def room(self) -> _core.WaitingRoom:
         """Where the queries of one model wait so.

@@ -51,10 +51,17 @@ class ThroughputChoice:
         plan = prepared.plan
         throughput_plan = self.throughput_plan(plan)
         if throughput_plan is not None:
-            crowd = throughput_plan.grounds.queries
+            grounds = throughput_plan.grounds
+            crowd = grounds.queries
             found = max(2, crowd - 1)  # a run counts for moments after its answer was taken
             switch = ThroughputSwitch(
-                graph, throughput_plan.plan, machine, ports, found=found, callers=crowd
+                graph,
+                throughput_plan.plan,
+                machine,
+                ports,
+                found=found,
+                callers=crowd,
+                window=grounds.in_flight,
             )
             switch.prepare()  # not while queries overlap: a GPU opens sessions when it is idle
             return switch

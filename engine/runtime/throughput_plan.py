@@ -26,6 +26,11 @@ class Grounds:
         The same of the model's own plan.
     time_ratio : float
         Measured: time of queries that overlap, over that with the model's own plan.
+    interval_ns : int
+        Between two queries of its periodic schedule (placement/periodic.py); 0 where there is none.
+    in_flight : int
+        How many queries that schedule has at once: so many it answers at a time, further ones wait.
+        0: as many as there are.
     """
 
     queries: int
@@ -34,15 +39,18 @@ class Grounds:
     own_busiest: str
     own_busiest_ns: int
     time_ratio: float
+    interval_ns: int = 0
+    in_flight: int = 0
 
     @property
     def text(self) -> str:
         """For people."""
+        window = f", {self.in_flight} of them at a time" if self.in_flight else ""
         return (
             f"while {self.queries} queries or more are in flight: each holds {self.busiest} for"
             f" {self.busiest_ns / 1e6:.3g} ms, where the plan for one query holds"
             f" {self.own_busiest} for {self.own_busiest_ns / 1e6:.3g} ms; measured, overlapping"
-            f" queries take {self.time_ratio:.2f} of the time"
+            f" queries take {self.time_ratio:.2f} of the time{window}"
         )
 
 

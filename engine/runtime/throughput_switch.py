@@ -26,6 +26,7 @@ from surplus.engine.runtime.departure import Departure as Departure
 from surplus.engine.runtime.lowering import prepack_plan
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared, prepare
+from surplus.engine.runtime.queueing import Queueing
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.placement.timeline import Timeline
 
@@ -119,6 +120,9 @@ class ThroughputSwitch:
     found, callers : int
         Both are the lanes of the CPU for a plan of one lane a query: one that finds all taken has
         no lane to gain.
+    window : int
+        How many queries it answers at a time, unless the model's queries wait by rules of its own;
+        0: as many as there are.
     """
 
     def __init__(
@@ -130,6 +134,7 @@ class ThroughputSwitch:
         *,
         found: int,
         callers: int,
+        window: int = 0,
     ) -> None:
         self._graph = graph
         self._plan = plan
@@ -137,6 +142,7 @@ class ThroughputSwitch:
         self._machine = machine
         self._found = found
         self._callers = callers
+        self._window = window
         self._ports = ports
         self._lock = threading.Lock()
         self._started = False
@@ -227,7 +233,10 @@ class ThroughputSwitch:
         self._started = True
         try:
             prepack_plan(self._graph, self._plan)
-            self._prepared = prepare(self._graph, self._plan, self._machine, self._ports)
+            prepared = prepare(self._graph, self._plan, self._machine, self._ports)
+            if self._window and self._ports.room is None:
+                prepared.native.wait_in(Queueing.window(self._window).room())
+            self._prepared = prepared
         except EngineError as error:
             self._has_failed = True
             _log.warning("no second plan for overlapping queries: %s", error)

@@ -9,7 +9,7 @@ import pytest
 
 from surplus.engine.errors import ExecutionError
 from surplus.engine.planning.first_plans import whole_models
-from surplus.engine.planning.proposals import key_of
+from surplus.engine.planning.periodic_plan import periodic
 from surplus.engine.planning.stages import Costs
 from surplus.engine.planning.throughput_search import (
     JudgedThroughput,
@@ -20,12 +20,13 @@ from surplus.engine.planning.throughput_search import (
     promising,
 )
 from surplus.engine.planning.tuning import Entrant
+from surplus.engine.runtime.queueing import Queueing
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.segmenter import Candidate
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.problem import Device, Link
-from surplus.placement.timeline import Timeline
+from surplus.placement.timeline import SpanKind, Timeline
 from tests.pipeline.tuning_world import PROBLEM, Clock
 
 CPU, GPU = 0, 1
@@ -135,6 +136,10 @@ class FakeModel:
     clock: Clock
     takes_ns: int
     plan: Any = None
+    queueing: Queueing | None = None
+
+    def be_queued(self, queueing: Queueing) -> None:
+        self.queueing = queueing
 
     def submit(self, inputs: Any) -> FakeFuture:
         return FakeFuture(self.clock, self.takes_ns)
@@ -169,10 +174,10 @@ def test_a_failing_query_costs_the_throughput_plan_and_a_lost_device_everything(
 def searched(true_ms: dict[str, float], known: list[Candidate], own: Candidate = WHOLE) -> Any:
     """The throughput plan that is found where overlapping queries take so long each, by name."""
     clock = Clock()
-    names = {key_of(c): c.name for c in [own, *known]}
+    names = {c.graph.groups: c.name for c in [own, *known]}
 
     def build(c: Candidate) -> Any:
-        name = names.get(key_of(c), "balanced")
+        name = names.get(c.graph.groups, "balanced")
         takes_ms = true_ms.get(name)
         return (
             None if takes_ms is None else FakeContender(FakeModel(clock, int(takes_ms * MS), name))
@@ -189,6 +194,38 @@ def test_the_promised_one_is_taken_if_it_is_measured_to_be_better() -> None:
     assert (grounds.own_busiest, grounds.own_busiest_ns) == ("gpu", judge(COSTS, WHOLE).busiest_ns)
     assert grounds.busiest_ns <= 0.9 * grounds.own_busiest_ns
     assert grounds.time_ratio == pytest.approx(13 / 28 if found.plan == "even" else 15 / 28)
+
+
+def test_challengers_run_as_their_periodic_schedules_have_it() -> None:
+    clock = Clock()
+    built: list[tuple[Candidate, FakeModel]] = []
+
+    def build(c: Candidate) -> Any:
+        model = FakeModel(clock, (28 if c is WHOLE else 13) * MS, c.name)
+        built.append((c, model))
+        return FakeContender(model)
+
+    search: Any = ThroughputSearch(COSTS, build, {}, 2_000 * MS, clock)
+    found = search.best(Entrant(WHOLE, build(WHOLE)), [EVEN])
+    assert built[0][1].queueing is None
+    for candidate, model in built[1:]:
+        plain = replace(candidate, order=None)
+        expected = periodic(COSTS, plain)
+        assert expected is not None
+        assert candidate == expected.candidate
+        assert model.queueing == Queueing.window(expected.in_flight)
+        starts = [0] * len(candidate.graph.groups)
+        for span in candidate.predicted:
+            if span.kind is not SpanKind.COPY:
+                starts[span.index] = span.start_ns
+        assert candidate.order is not None
+        in_order = sorted(range(len(starts)), key=candidate.order.__getitem__)
+        assert [starts[group] for group in in_order] == sorted(starts)
+    taken = next(c for c, model in built if model.plan == found.plan)
+    expected = periodic(COSTS, replace(taken, order=None))
+    assert expected is not None
+    assert found.grounds.in_flight == expected.in_flight
+    assert found.grounds.interval_ns == expected.interval_ns >= found.grounds.busiest_ns
 
 
 @pytest.mark.parametrize("measured_ms", [28, 27.5, 40])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +21,8 @@ from surplus.engine.errors import CancelledError
 from surplus.engine.runtime import neighbours
 from surplus.engine.runtime.future import Future
 from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.queueing import Queueing
+from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from surplus.engine.runtime.throughput_switch import (
     Departure,
     busy_plan,
@@ -230,3 +233,60 @@ def test_slices_stay_and_get_a_lane_each(graph: Graph) -> None:
     assert narrow is not None
     assert [(s.tasks, s.width) for s in narrow.segments] == [(first.tasks, 1), (second.tasks, 1)]
     assert narrow.segments[0].service_ns == 2 * first.service_ns
+
+
+@pytest.fixture
+def rooms(monkeypatch: pytest.MonkeyPatch) -> list[_core.WaitingRoom]:
+    """Those that are made, in their order."""
+    made: list[_core.WaitingRoom] = []
+    make = Queueing.room
+
+    def noted(queueing: Queueing) -> _core.WaitingRoom:
+        made.append(make(queueing))
+        return made[-1]
+
+    monkeypatch.setattr(Queueing, "room", noted)
+    return made
+
+
+def windowed(graph: Graph, machine: _core.Machine, in_flight: int) -> Model:
+    """Its throughput plan answers no query by itself, and so many at a time."""
+    plan = plan_on(graph, (0, 1))
+    endless = tuple(replace(s, service_ns=NEVER_NS) if s.device else s for s in plan.segments)
+    grounds = Grounds(2, "emulated:gpu", 1, "cpu", 2, 0.5, interval_ns=1, in_flight=in_flight)
+    many = ThroughputPlan(replace(plan, segments=endless), grounds)
+    return Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS, throughput_plan=many)
+
+
+def wait_until(is_so) -> None:
+    while not is_so():
+        os.sched_yield()
+
+
+def test_a_throughput_plan_answers_as_many_at_a_time_as_its_schedule_has(
+    graph, machine, rooms
+) -> None:
+    model, others = windowed(graph, machine, 2), crowd(graph, machine, 2)
+    asked = [model.submit(INPUTS) for _ in range(5)]
+    (room,) = rooms
+    assert room.waiting == 3
+    disperse(asked[:1])
+    wait_until(lambda: room.waiting < 3)
+    assert room.waiting == 2
+    assert not any(future.done() for future in asked[1:])
+    disperse(asked[1:])
+    disperse(others)
+
+
+def test_rules_of_the_model_go_before_the_window(graph, machine, rooms) -> None:
+    model, others = windowed(graph, machine, 2), crowd(graph, machine, 2)
+    model.be_queued(Queueing(calls=4))
+    asked = [model.submit(INPUTS) for _ in range(5)]
+    assert [room.waiting for room in rooms] == [0, 1]
+    disperse(asked)
+    disperse(others)
+
+
+def test_what_has_no_schedule_has_no_window(graph, machine, rooms) -> None:
+    windowed(graph, machine, 0)
+    assert rooms == []
