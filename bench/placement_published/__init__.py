@@ -1,0 +1,1 @@
+"""Published instances beside their published optima: standard task graphs, profiled networks."""
