@@ -13,6 +13,7 @@ from time import monotonic
 from ortools.sat.python import cp_model
 
 from bench.placement_published.rules import CPU, Folded, Output, faults, is_contiguous, loads_ns
+from surplus.placement import check_bound
 
 _THREADS = 2
 
@@ -50,6 +51,11 @@ def least_max_load(
     ----------
     start : sequence of int
         An assignment to begin with; contiguous if what is searched for is.
+
+    Raises
+    ------
+    ContradictionError
+        If the solver's bound is above what it found.
     """
     began_s = monotonic()
     program = _Program(problem, contiguous=contiguous)
@@ -57,6 +63,8 @@ def least_max_load(
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = _THREADS
     solver.parameters.random_seed = 0
+    # Without it OR-Tools 9.15 says of one published network that thirty times its least is optimal.
+    solver.parameters.keep_all_feasible_solutions_in_presolve = True
     solver.parameters.max_time_in_seconds = max(0.001, time_s - (monotonic() - began_s))
     status = solver.solve(program.model)
     took_s = monotonic() - began_s
@@ -67,7 +75,7 @@ def least_max_load(
     assert not faults(problem, found)
     assert is_contiguous(problem, found) or not contiguous
     load_ns = max(loads_ns(problem, found).values(), default=0)
-    assert load_ns >= bound_ns, (load_ns, bound_ns)
+    check_bound(bound_ns, load_ns, problem.network.name)
     return MaxLoad(load_ns, bound_ns, status == cp_model.OPTIMAL, found, took_s)
 
 
