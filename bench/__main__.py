@@ -38,6 +38,8 @@ TABLES = (
     "start_up",
     "repository",
     "sir_tables",
+    "sir_optimum",
+    "placement_auto",
     "placement_evaluator",
     "placement_throughput",
     "optimum",
