@@ -1,4 +1,4 @@
-"""``python -m surplus.placement.adversary --target best --against optimum``: worst cases."""
+"""``python -m surplus.placement.adversary --target auto --against optimum``: worst cases."""
 
 from __future__ import annotations
 
@@ -49,7 +49,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add(
-        "--target", default="best", choices=names, metavar="NAME", help="the policy to put to shame"
+        "--target",
+        default="auto",
+        choices=names,
+        metavar="NAME",
+        help="the policy to put to shame (%(default)s)",
     )
     add(
         "--against",

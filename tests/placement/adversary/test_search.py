@@ -4,6 +4,7 @@ import pytest
 
 from surplus.placement import Problem, policy_names
 from surplus.placement.adversary import SearchParams, worst_case
+from surplus.placement.adversary import __main__ as command
 from surplus.placement.adversary.__main__ import main
 from surplus.placement.adversary.genome import problem_of_genome, random_genome
 from surplus.placement.adversary.mutation import mutated
@@ -55,6 +56,18 @@ def test_the_command_writes_what_it_found(tmp_path, capsys):
     assert capsys.readouterr().out.startswith(f"{ratio:.3f}: single ")
     assert main(["--tasks", "9"]) == 2
     assert "tasks must be 1 to 8, got 5 to 9" in capsys.readouterr().err
+
+
+def test_the_default_policy_is_searched_by_default(monkeypatch):
+    asked = []
+
+    def noted(target, against, params):
+        asked.append((target, against))
+        return worst_case("single", "heft", SHORT)
+
+    monkeypatch.setattr(command, "worst_case", noted)
+    assert main([]) == 0
+    assert asked == [("auto", OPTIMUM)]
 
 
 @pytest.mark.parametrize(
