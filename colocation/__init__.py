@@ -5,6 +5,7 @@ the package fills its registries.
 """
 
 from surplus.colocation import arrivals as arrivals
+from surplus.colocation import foresight as foresight
 from surplus.colocation import interference as interference
 from surplus.colocation import predictors as predictors
 from surplus.colocation import profiles as profiles

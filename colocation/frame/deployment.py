@@ -57,12 +57,16 @@ class Deployment:
         Whether partitions hold their share only while they run a group: they may add up to more
         than a device, what runs may not, and the dispatcher sees to it. Processes that are
         loaded side by side under MPS are such partitions.
+    mode : str
+        What a planner that knows several ways of serving tells its dispatcher: which of them this
+        is made for. Empty where there is one.
     """
 
     partitions: tuple[Partition, ...]
     assignments: tuple[Assignment, ...]
     shortfalls: tuple[Shortfall, ...] = ()
     on_demand: bool = False
+    mode: str = ""
 
     @cached_property
     def of_partition(self) -> tuple[tuple[Assignment, ...], ...]:

@@ -66,6 +66,7 @@ def _renumbered(
         tuple(replace(a, service=services[a.service]) for a in deployment.assignments),
         tuple(replace(s, service=services[s.service]) for s in deployment.shortfalls),
         deployment.on_demand,
+        deployment.mode,
     )
 
 
@@ -85,4 +86,5 @@ def _left_of(deployment: Deployment, services: Sequence[int], devices: Sequence[
             if a.service in service_of and a.partition in place_of
         ),
         on_demand=deployment.on_demand,
+        mode=deployment.mode,
     )

@@ -22,6 +22,9 @@ import surplus.colocation.policies.gpulet.planner
 import surplus.colocation.policies.gpulet.squishy
 import surplus.colocation.policies.nexus.duty_cycle
 import surplus.colocation.policies.nexus.planner
+import surplus.colocation.policies.surplus.dispatcher
+import surplus.colocation.policies.surplus.planner
+import surplus.colocation.policies.surplus.promised
 import surplus.colocation.policies.veltair.dispatcher
 import surplus.colocation.policies.veltair.planaria
 import surplus.colocation.policies.veltair.planner

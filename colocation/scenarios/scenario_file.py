@@ -25,6 +25,7 @@ from surplus.colocation.scenarios.tables import (
     ServiceTable,
     TruthTable,
 )
+from surplus.placement.records import read_record
 
 
 def read_scenario(path: Path, data: Path | None = None) -> Scenario:
@@ -45,7 +46,24 @@ def read_scenario(path: Path, data: Path | None = None) -> Scenario:
     OSError
         If a file cannot be read.
     """
-    tables = read_toml(ScenarioTables, path)
+    return _made(read_toml(ScenarioTables, path), path, data)
+
+
+def scenario_of_document(
+    document: dict[str, Any], folder: Path = Path(), data: Path | None = None
+) -> Scenario:
+    """A scenario that was made, not read: what its file would hold, in a folder.
+
+    Raises
+    ------
+    ValueError, OSError
+        As ``read_scenario``.
+    """
+    path = folder / f"{document.get('name', 'scenario')}.toml"
+    return _made(read_record(ScenarioTables, document, ""), path, data)
+
+
+def _made(tables: ScenarioTables, path: Path, data: Path | None) -> Scenario:
     try:
         return _Reader(path, data).scenario(tables)
     except ValueError as error:

@@ -1,0 +1,114 @@
+"""Loads and truths as a planner can imagine them: what it is told, and chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from surplus.colocation.frame.clock import NS_PER_S
+from surplus.colocation.frame.load import Load, Stream, merge
+from surplus.colocation.frame.planner import Demand
+from surplus.colocation.frame.predictor import Predictor
+from surplus.colocation.frame.profile import LatencyProfile, LayeredProfile
+from surplus.colocation.frame.work import Group
+from surplus.colocation.randomness.draws import stream_of, uniform
+from surplus.colocation.randomness.noise import NOISES, Noise
+from surplus.colocation.truths.layer_truth import LayerTruth
+from surplus.colocation.truths.truth import ProfileTruth, Truth
+
+_LEAST_RATE_PER_S = 1e-3
+
+
+def imagined_load(demand: Demand, queries: int, seed: int, burst: float = 1.0) -> Load:
+    """Poisson arrivals at the demand's rates; sizes at equal chance from an eighth to the largest.
+
+    Parameters
+    ----------
+    queries : int
+        On the mean, of all services.
+    burst : float
+        In every second quarter of the run all rates are so many times as high, >= 1, in the
+        others lower by as much as keeps the mean.
+    """
+    rates = [max(_LEAST_RATE_PER_S, rate) for rate in demand.rates_per_s]
+    longest_ns = max(service.slo_ns for service in demand.services)
+    duration_ns = max(round(queries / sum(rates) * NS_PER_S), 4 * longest_ns)
+    streams = []
+    for index, rate in enumerate(rates):
+        draw = np.random.default_rng([stream_of(seed, demand.services[index].name), 9])
+        count = int(min(draw.poisson(rate * duration_ns / NS_PER_S), 4 * queries))
+        when_ns = np.sort(_times(draw, count, duration_ns, burst))
+        items = draw.choice(_sizes(demand.least_items(index), 1), count)
+        lengths = draw.choice(_sizes(demand.sequences[index], 0), count)
+        streams.append(Stream(when_ns, items, lengths))
+    return merge(streams, [service.slo_ns for service in demand.services], duration_ns)
+
+
+def _times(
+    draw: np.random.Generator, count: int, duration_ns: int, burst: float
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Uniform in time, more in the second and the fourth quarter."""
+    quarter = np.where(draw.random(count) < burst / 2, 1, 0) + 2 * draw.integers(0, 2, count)
+    if burst == 1.0:
+        return (draw.random(count) * duration_ns).astype(np.int64)
+    return ((quarter + draw.random(count)) / 4 * duration_ns).astype(np.int64)
+
+
+def _sizes(most: int, least: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """An eighth, a quarter, half and all of the largest."""
+    parts = {max(least, -(-most // k)) for k in (1, 2, 4, 8)}
+    return np.array(sorted(parts), np.int64)
+
+
+class BelievedTruth:
+    """Groups take what a predictor says, times the scatter of the first piece's profile.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    profiles : sequence of LatencyProfile
+    names : sequence of str
+        Of the services.
+    noise : Noise
+    seed : int
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        profiles: Sequence[LatencyProfile],
+        names: Sequence[str],
+        noise: Noise,
+        seed: int,
+    ) -> None:
+        self._predictor = predictor
+        self._profiles = profiles
+        self._streams = [stream_of(seed, name) for name in names]
+        self._noise = noise
+
+    def group_ns(self, group: Group, share_percent: int) -> int:
+        """Predict, and draw."""
+        first = group.pieces[0]
+        spread = self._profiles[first.service].spread(first.items, first.sequence)
+        draw = uniform(self._streams[first.service], first.queries[0].number, first.start)
+        predicted_ns = self._predictor.group_ns(group.pieces, share_percent)
+        return max(1, round(predicted_ns * self._noise(draw, spread)))
+
+
+def believed_truth(demand: Demand, predictor: Predictor, groups: bool, seed: int) -> Truth:
+    """The truth that a planner can believe in.
+
+    Parameters
+    ----------
+    groups : bool
+        Whether the predictor knows more of groups than that their pieces add up.
+    """
+    noise: Noise = NOISES.make("lognormal")
+    services, profiles = demand.services, demand.profiles
+    if groups:
+        names = [service.name for service in services]
+        return BelievedTruth(predictor, profiles, names, noise, seed)
+    layered = any(isinstance(profile, LayeredProfile) for profile in profiles)
+    kind = LayerTruth if layered else ProfileTruth
+    return kind(services, profiles, noise, seed)

@@ -1,0 +1,89 @@
+"""The ways of serving that are tried: our own columns first, then those of the papers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+
+from surplus.colocation.frame.planner import Demand
+from surplus.colocation.policies.names import PolicySpec, policy_spec
+
+_OWN: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
+    "columns": ("columns", {}, {}),
+    "columns_urgent": ("columns", {}, {"patience": 0.5}),
+    "columns_thrifty": ("columns", {}, {"width": 0.9, "patience": 4.0}),
+    "columns_fast": ("columns", {}, {"width": 0.4}),
+    "columns_sure": ("columns", {}, {"sure": 0.98}),
+    "columns_bold": ("columns", {}, {"sure": 0.6}),
+    "columns_filled": ("columns", {}, {"fill": 0.5}),
+    "knees": ("knee_shares", {}, {}),
+    "knees_urgent": ("knee_shares", {}, {"patience": 0.5}),
+    "knees_filled": ("knee_shares", {}, {"fill": 0.5}),
+    "lanes": ("whole", {}, {}),
+    "lanes_urgent": ("whole", {}, {"patience": 0.5}),
+    "devices": ("whole", {"lanes": False}, {}),
+    "devices_urgent": ("whole", {"lanes": False}, {"patience": 0.5}),
+    "devices_filled": ("whole", {"lanes": False}, {"fill": 0.5}),
+    "gpulets": ("gpulet", {}, {}),
+    "static": ("knee_shares", {"static": True}, {}),
+}
+"""Planner, its options, and those of ``priced``."""
+
+_OTHERS = (
+    "max_throughput_drop",
+    "max_min_drop",
+    "clockwork",
+    "gpulet_int",
+    "gslice_drop",
+    "edf_drop",
+    "sjf_drop",
+    "temporal_drop",
+    "dstack_fill",
+    "dstack",
+    "nexus",
+)
+_OF_PARTS = ("core_order",)
+_OF_GROUPS = ("abacus", "abacus_pipelined")
+_OF_CORES = ("prema", "planaria", "veltair", "veltair_scheduling_only", "layer_wise_extra")
+
+
+@cache
+def way(name: str) -> PolicySpec:
+    """What a way of serving is made of.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    if name not in _OWN:
+        return policy_spec(name)
+    planner, planner_options, options = _OWN[name]
+    return PolicySpec(name, "priced", options, planner, planner_options)
+
+
+def ways_for(demand: Demand, groups: bool) -> list[str]:
+    """Names of the ways that may be worth trying; the first of equals is preferred.
+
+    Parameters
+    ----------
+    groups : bool
+        Whether the predictor knows what models side by side in a group save.
+    """
+    lanes = any(device.lanes > 1 for device in demand.devices)
+    found = [*_OWN, *_OTHERS]
+    if not lanes:
+        found = [name for name in found if not name.startswith("lanes")]
+    if any(service.operators > 1 for service in demand.services):
+        found += _OF_PARTS
+    if groups:
+        found += _OF_GROUPS
+    if any(device.cores for device in demand.devices):
+        found += _OF_CORES
+    return found
+
+
+def told(spec: PolicySpec, name: str, options: Mapping[str, object]) -> PolicySpec:
+    """A way with the predictor of the policy that chooses among ways."""
+    return replace(spec, predictor=name, predictor_options=options)

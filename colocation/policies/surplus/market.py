@@ -1,0 +1,80 @@
+"""Rates, works and values of the services, and the price that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from surplus.colocation.frame.clock import NS_PER_MS, NS_PER_S
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.rate_monitor import RateMonitor
+from surplus.colocation.frame.state import Waiting
+from surplus.colocation.policies.surplus.prices import Price, price_of
+
+_FULL_PERCENT = 100
+_WINDOW_NS = 100 * NS_PER_MS
+_WINDOWS = 9
+"""Of the estimate of rates: about half a second."""
+_PERIOD_NS = 20 * NS_PER_MS
+_WEIGHT = 0.02
+_LEAST = 16
+"""Arrivals after which sizes are known a little; and again at each doubling."""
+_ATTAINABLE = 0.97
+"""Part of the devices that batches of whole shares fill."""
+
+
+class Market:
+    """Asks for the price anew every few milliseconds.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Of a query, by service.
+    horizon_ns : int
+        For which queries are counted.
+
+    Attributes
+    ----------
+    price : Price
+    works : list of float
+        Percent times ns that a query holds in a good batch, by service; who sees prices sets them.
+    per_ns : sequence of float
+        Arrivals a nanosecond, by service.
+    items : list of float
+        Mean of the queries' items, by service.
+    """
+
+    def __init__(self, values: Sequence[float], horizon_ns: int) -> None:
+        count = len(values)
+        self._values = values
+        self._horizon_ns = horizon_ns
+        self._rates = RateMonitor([0.0] * count, _WINDOW_NS, _WINDOWS)
+        self._next_ns = 0
+        self._arrivals = 0
+        self.price = Price(0.0, 0.0)
+        self.works = [1.0] * count
+        self.per_ns = [0.0] * count
+        self.items = [0.0] * count
+
+    def arrived(self, query: Query) -> bool:
+        """Count a query; return whether it is time to look again at what queries hold."""
+        service, items = query.service, self.items
+        self._rates.arrived(service, query.arrival_ns)
+        before = items[service]
+        items[service] = before + _WEIGHT * (query.items - before) if before else query.items
+        self._arrivals += 1
+        return self._arrivals >= _LEAST and not self._arrivals & (self._arrivals - 1)
+
+    def look(self, now_ns: int, waiting: Sequence[Waiting], devices: int) -> None:
+        """Solve again, if it is time."""
+        if now_ns < self._next_ns:
+            return
+        self._next_ns = now_ns + _PERIOD_NS
+        horizon_s = self._horizon_ns / NS_PER_S
+        rates = self._rates.rates_per_s(now_ns)
+        counts = [len(queue) + rate * horizon_s for queue, rate in zip(waiting, rates, strict=True)]
+        capacity = _ATTAINABLE * _FULL_PERCENT * devices * self._horizon_ns
+        self.price = price_of(counts, self.works, self._values, capacity)
+
+    def profit(self, service: int) -> float:
+        """What a query is worth above the price of what it holds, at least 0."""
+        return max(0.0, self._values[service] - self.price.per_work * self.works[service])

@@ -1,0 +1,80 @@
+"""How prices and urgency are weighed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class PricedParams:
+    """Of the dispatcher ``priced``.
+
+    Parameters
+    ----------
+    patience : float
+        Of the rule of apparent tardiness: a batch with slack of so many mean batch times counts
+        for a third; small values serve the most urgent first, large ones the cheapest.
+    width : float
+        What a batch is worth on a share is its queries over ``share^width x time``: 1 takes the
+        share that holds least, 0 the one that is fastest.
+    fill : float
+        Part of its slack that a batch that is not full waits for more; 0 starts what can start.
+    thrift : float
+        A batch whose queries hold more than so many times what they hold in a good one waits as
+        long as it can; 0 for no limit.
+    blocking : float
+        How much what a batch makes late of those who come while it runs counts; 0 for nothing.
+    groups : bool
+        Whether models run side by side in a group on whole devices, where that was seen to save.
+    together : bool
+        Whether a batch that is not full starts beside another one of its service although it could
+        wait for that one's end, and be larger then.
+    sure : float
+        Quantile of the learnt times within which a batch must end in time.
+    priced : bool
+        Whether what is not worth its price waits for what is.
+    skip : bool
+        Whether first queries of a queue are given up for a larger batch, where that is worth more.
+    reserve : bool
+        Whether a batch keeps away from a share that another one, which is worth more and has not
+        got room yet, needs to be in time.
+    look_ahead : bool
+        Whether a more urgent batch goes first, or is waited for, where fewer are late that way.
+    weights : dict of str to float
+        Value of a query by service, 1 where it is not given; > 0.
+    guarantee : float
+        Share of its queries that each service is to be answered in time, if it can be; 0 for none.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range.
+    """
+
+    patience: float = 2.0
+    width: float = 0.7
+    fill: float = 0.0
+    thrift: float = 0.0
+    blocking: float = 1.0
+    groups: bool = True
+    together: bool = False
+    sure: float = 0.9
+    priced: bool = True
+    skip: bool = True
+    reserve: bool = True
+    look_ahead: bool = True
+    weights: dict[str, float] = field(default_factory=dict)
+    guarantee: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.patience > 0 or not 0 < self.sure < 1:
+            text = f"got {self.patience} and {self.sure}"
+            raise ValueError(f"patience must be > 0, sure between 0 and 1, {text}")
+        if not min(self.thrift, self.blocking) >= 0:
+            text = f"got {self.thrift} and {self.blocking}"
+            raise ValueError(f"thrift and blocking must be >= 0, {text}")
+        parts = (self.width, self.fill, self.guarantee)
+        if not all(0 <= part <= 1 for part in parts):
+            raise ValueError(f"width, fill and guarantee must be 0 to 1, got {parts}")
+        if not all(weight > 0 for weight in self.weights.values()):
+            raise ValueError(f"weights must be > 0, got {self.weights}")

@@ -1,0 +1,172 @@
+"""The column policy: shares as they are needed, larger batches for a price, nobody forgotten."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from surplus.colocation import policy_spec, simulate
+from surplus.colocation.frame.deployment import check_deployment
+from surplus.colocation.frame.query import Outcome
+from surplus.colocation.frame.service import Service
+from surplus.colocation.interference.pairwise import Pairwise
+from surplus.colocation.policies.surplus.fair_share import FairShare
+from surplus.colocation.policies.surplus.learnt import TimeRatios
+from surplus.colocation.policies.surplus.levels import levels_of
+from surplus.colocation.policies.surplus.planner import Columns
+from surplus.colocation.policies.surplus.quantile import QuantileTracker
+from surplus.colocation.results.metrics import summarise
+from surplus.colocation.results.validate import check_run
+from surplus.colocation.simulation.simulator import Run, Setting
+from tests.colocation.settings import MS, load_of, service, setting_of
+
+
+def run(setting: Setting, policy: str = "priced", **options: Any) -> Run:
+    spec = replace(policy_spec(policy), dispatcher_options=options)
+    done = simulate(setting, spec)
+    check_run(setting.load, setting.demand.services, done.deployment, done.record)
+    return done
+
+
+def in_time(done: Run) -> int:
+    return sum(outcome == Outcome.IN_TIME for outcome in done.record.outcome)
+
+
+def test_levels_are_as_wide_as_more_helps() -> None:
+    services = [service("a", slo_ms=50, max_batch=8)]
+    setting = setting_of(services, load_of(services, [[0]]), [4], [1], knee_percent=40)
+    shares = [level.share_percent for level in levels_of(setting.demand, 0, 0.04, 99)]
+    assert shares[-1] == 40
+    assert shares[0] == 5  # 5 ms at 40 % are 40 ms at 5 %
+    two = levels_of(setting.demand, 0, 0.04, 2)
+    assert [level.share_percent for level in two] == [5, 40]
+    assert two[1].batch == 8
+
+
+def test_a_deployment_keeps_to_the_memory() -> None:
+    services = [replace(service(name, max_batch=4), memory_bytes=40) for name in "abc"]
+    setting = setting_of(services, load_of(services, [[0]] * 3), [4] * 3, [1] * 3, [1] * 3)
+    device = replace(setting.demand.devices[0], memory_bytes=100)
+    demand = replace(setting.demand, devices=(device,))
+    found = Columns().plan(demand)
+    check_deployment(found, demand.services, demand.devices)
+    assert len(found.assignments) == 2
+    assert [lost.service for lost in found.shortfalls] == [2]
+
+
+def test_services_run_side_by_side_at_their_knees() -> None:
+    services = [service("a", slo_ms=12, max_batch=4), service("b", slo_ms=12, max_batch=4)]
+    load = load_of(services, [[0, 10, 20], [0, 10, 20]])
+    setting = setting_of(services, load, [8, 8], rates_per_s=[100, 100], knee_percent=50)
+    assert in_time(run(setting)) == 6
+
+
+@given(tasks=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 30)), min_size=1, max_size=5))
+@settings(max_examples=60, deadline=None)
+def test_what_earliest_deadline_first_can_keep_is_kept(tasks: list[tuple[int, int]]) -> None:
+    """All come at once behind a blocker, each of its own length and deadline."""
+    services = (Service("blocker", 1, 1), *(service(f"s{k}", d) for k, (_, d) in enumerate(tasks)))
+    load = load_of(services, [[0]] * len(services))
+    took = [length for length, _ in tasks]
+    setting = setting_of(services, load, [1 / MS, *took], rates_per_s=[1.0] * len(services))
+    object.__setattr__(load, "deadline_ns", load.deadline_ns + 1)
+    order = sorted(range(len(tasks)), key=lambda k: tasks[k][1])
+    ends = itertools.accumulate(took[k] for k in order)
+    if all(end <= tasks[k][1] for k, end in zip(order, ends, strict=True)):
+        assert in_time(run(setting)) == len(services)
+
+
+def test_too_much_load_is_served_in_large_batches() -> None:
+    """Two queries a millisecond; alone one takes 11 ms, 16 together 26 ms."""
+    services = [service("a", slo_ms=40, max_batch=16)]
+    load = load_of(services, [[k / 2 for k in range(1000)]], duration_ms=500)
+    setting = setting_of(services, load, [10], [1], rates_per_s=[2000])
+    done = run(setting)
+    late = [size for size in list(done.record.piece_items)[12:-2] if size < 12]
+    assert not late
+    assert in_time(done) > 0.5 * 500 / 26 * 16
+
+
+def test_times_are_learnt_with_a_margin() -> None:
+    ratios = TimeRatios(2, 0.9)
+    for k in range(2000):
+        ratios.took(1, 1000, 1300 + 100 * (k % 10))
+    assert ratios.mean[1] == pytest.approx(1.75, rel=0.1)
+    assert ratios.bound[1] == pytest.approx(2.15, abs=0.1)
+    assert ratios.mean[0] == ratios.bound[0] == 1.0
+
+
+def test_neighbours_that_disturb_are_allowed_for() -> None:
+    services = [service("a", slo_ms=18, max_batch=8), service("b", slo_ms=18, max_batch=8)]
+    times = [[k * 3.0 for k in range(300)], [k * 3.0 + 1 for k in range(300)]]
+    quiet = setting_of(services, load_of(services, times), [4, 4], [1, 1], [333] * 2)
+    disturbed = replace(quiet, interference=Pairwise(["a", "b"], 0.3))
+    late = sum(outcome == Outcome.LATE for outcome in run(disturbed).record.outcome)
+    assert late < 0.08 * 600
+
+
+def test_a_guarantee_is_kept_at_a_cost() -> None:
+    services = [service("cheap", slo_ms=20, max_batch=4), service("dear", slo_ms=60)]
+    times = [[float(k) for k in range(900)], [k * 18.0 for k in range(50)]]
+    setting = setting_of(services, load_of(services, times), [4, 15], [2, 0], [1000, 55])
+    plain, fair = run(setting), run(setting, guarantee=0.8)
+
+    def goodputs(done: Run) -> list[float]:
+        tallies = summarise(done, setting.load, setting.demand.services, 1).services
+        return [tally.goodput for tally in tallies]
+
+    assert min(goodputs(plain)) < 0.1 < 0.2 < min(goodputs(fair))
+    assert in_time(fair) < in_time(plain)
+
+
+def test_weights_say_who_is_dear() -> None:
+    services = [service("a", slo_ms=20, max_batch=1), service("b", slo_ms=20, max_batch=1)]
+    times = [[k * 5.0 for k in range(100)], [k * 5.0 for k in range(100)]]
+    setting = setting_of(services, load_of(services, times), [4, 5], rates_per_s=[200, 200])
+    plain, weighed = run(setting), run(setting, weights={"b": 3.0})
+
+    def of_b(done: Run) -> float:
+        return summarise(done, setting.load, setting.demand.services, 1).services[1].goodput
+
+    assert of_b(weighed) > of_b(plain)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weights": {"c": 1.0}}, "unknown service 'c'"),
+        ({"weights": {"a": 0.0}}, "weights must be > 0"),
+        ({"sure": 1.0}, "sure between 0 and 1"),
+        ({"fill": 2.0}, "must be 0 to 1"),
+        ({"patience": 0.0}, "patience must be > 0"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
+    services = [service("a", slo_ms=20)]
+    setting = setting_of(services, load_of(services, [[0]]), [4])
+    with pytest.raises(ValueError, match=message):
+        run(setting, **options)
+
+
+def test_a_guarantee_of_nothing_is_never_owed() -> None:
+    fair = FairShare(1, 0.0)
+    fair.arrived(0)
+    assert fair.owed(0) == 0.0
+
+
+@pytest.mark.parametrize("drift", [1.0, 1.0005])
+def test_a_quantile_is_kept_under_drift(drift: float) -> None:
+    tracker = QuantileTracker(0.9)
+    above, scale, word = 0, 1.0, 1
+    for _ in range(20_000):
+        word = word * 6364136223846793005 % 2**64
+        scale *= drift
+        value = scale * (1 + word / 2**64)
+        above += value > tracker.value
+        tracker.seen(value)
+    assert above / 20_000 == pytest.approx(0.1, abs=0.01)

@@ -1,0 +1,82 @@
+"""Certificates: who is admitted is in time as often as was promised, under drift, too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from surplus.colocation import policy_spec, simulate
+from surplus.colocation.frame.query import Outcome
+from surplus.colocation.policies.surplus.promises import Promises
+from surplus.colocation.results.validate import check_run
+from surplus.colocation.simulation.simulator import Run, Setting
+from surplus.colocation.truths.truth import Pace, PacedTruth
+from tests.colocation.settings import MS, load_of, service, setting_of
+
+QUERIES = 1500
+"""Of each service."""
+SERVICES = [service("a", slo_ms=30, max_batch=8), service("b", slo_ms=60, max_batch=8)]
+
+
+def setting(mean_gap_ms: float, drift: tuple[float, ...]) -> Setting:
+    """Two services, times that scatter, a device whose speed changes every second."""
+    draw = np.random.default_rng(1)
+    times = [np.cumsum(draw.exponential(mean_gap_ms, QUERIES)).tolist() for _ in SERVICES]
+    made = setting_of(
+        SERVICES,
+        load_of(SERVICES, times, duration_ms=QUERIES * mean_gap_ms),
+        [3, 5],
+        [1, 1],
+        [1000 / mean_gap_ms] * 2,
+        knee_percent=50,
+    )
+    return replace(made, truth=PacedTruth(made.truth, Pace(1000 * MS, drift, (1.0, 1.0))))
+
+
+def promised(made: Setting, **options: Any) -> Run:
+    spec = replace(policy_spec("priced"), dispatcher="promised", dispatcher_options=options)
+    done = simulate(made, spec)
+    check_run(made.load, made.demand.services, done.deployment, done.record)
+    return done
+
+
+def refused(done: Run, made: Setting) -> int:
+    """Queries that were turned away when they came."""
+    rows = zip(done.record.outcome, done.record.ended_ns, made.load.arrival_ns, strict=True)
+    return sum(o == Outcome.DROPPED and ended_ns == came_ns for o, ended_ns, came_ns in rows)
+
+
+def broken(done: Run, made: Setting) -> float:
+    """Share of the admitted queries that are not in time."""
+    in_time = sum(outcome == Outcome.IN_TIME for outcome in done.record.outcome)
+    return 1 - in_time / (len(made.load) - refused(done, made))
+
+
+@pytest.mark.parametrize("drift", [(1.0,), (1.0, 1.3, 0.9, 1.5, 1.1, 1.4)])
+@pytest.mark.parametrize("mean_gap_ms", [2.0, 4.0])
+def test_promises_are_kept_as_often_as_was_said(
+    mean_gap_ms: float, drift: tuple[float, ...]
+) -> None:
+    made = setting(mean_gap_ms, drift)
+    assert broken(promised(made, promise=0.95), made) < 0.06
+
+
+def test_a_promise_of_more_admits_fewer() -> None:
+    made = setting(2.0, (1.0, 1.3))
+    least, most = (refused(promised(made, promise=p), made) for p in (0.5, 0.99))
+    assert least < most < len(made.load)
+
+
+def test_the_policy_that_chooses_promises_as_well() -> None:
+    made = setting(4.0, (1.0,))
+    spec = replace(policy_spec("surplus"), dispatcher_options={"promise": 0.95})
+    assert broken(simulate(made, spec), made) < 0.06
+
+
+@pytest.mark.parametrize("probability", [0.0, 1.0, -1.0])
+def test_what_is_no_probability_is_refused(probability: float) -> None:
+    with pytest.raises(ValueError, match="promise must be between 0 and 1"):
+        Promises([1], probability)
