@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from surplus.milp.copies import LinkCopy
 from surplus.milp.incumbent import Incumbent, make_incumbent
@@ -25,12 +25,15 @@ class BlockPlan:
         Likewise, the first cut excluded: it belongs to the block before.
     copy_starts_ns : dict of LinkCopy to int
         Copies of what its tasks make, by tensor of the whole problem.
+    width_of : dict of int to int
+        As ``starts_ns``; empty if no task has a choice.
     """
 
     makespan_ns: int
     device_of: dict[int, int]
     starts_ns: dict[int, int]
     copy_starts_ns: dict[LinkCopy, int]
+    width_of: dict[int, int] = field(default_factory=dict)
 
 
 def plan_of_block(
@@ -52,7 +55,12 @@ def plan_of_block(
             copies[LinkCopy(tensor_of[span.name], link.source, link.target)] = span.start_ns
         elif block.tasks[span.index] != block.first:
             starts_ns[block.tasks[span.index]] = span.start_ns
-    return BlockPlan(found.makespan_ns, device_of, starts_ns, copies)
+    width_of = {
+        block.tasks[i]: width
+        for i, width in found.width_of.items()
+        if block.tasks[i] != block.first
+    }
+    return BlockPlan(found.makespan_ns, device_of, starts_ns, copies, width_of)
 
 
 def cut_up(problem: Problem, blocks: Iterable[SeriesBlock], found: Incumbent) -> list[BlockPlan]:
@@ -66,7 +74,7 @@ def cut_up(problem: Problem, blocks: Iterable[SeriesBlock], found: Incumbent) ->
             producer = problem.tensors[span.index].producer
             copies.setdefault(producer, []).append((copy, span.start_ns))
     plans = []
-    begin = 0
+    begin, widths = 0, found.width_of
     for block in blocks:
         end = found.makespan_ns if block.last is None else tasks[block.last].end_ns
         makers = [-1] if block.first is None else []
@@ -77,6 +85,7 @@ def cut_up(problem: Problem, blocks: Iterable[SeriesBlock], found: Incumbent) ->
                 {task: found.placement.device_of[task] for task in block.tasks},
                 {t: tasks[t].start_ns - begin for t in block.tasks if t != block.first},
                 {c: start - begin for maker in makers for c, start in copies.get(maker, ())},
+                {t: widths[t] for t in block.tasks if t != block.first} if widths else {},
             )
         )
         begin = end
@@ -97,6 +106,7 @@ def incumbent_of(
             LinkCopy(number[copy.tensor], copy.source, copy.target): start_ns
             for copy, start_ns in plan.copy_starts_ns.items()
         },
+        {i: plan.width_of[t] for i, t in enumerate(block.tasks) if t in plan.width_of},
     )
 
 
@@ -105,6 +115,7 @@ def join(problem: Problem, plans: Iterable[BlockPlan], origin: str) -> Incumbent
     device_of = [0] * len(problem.tasks)
     starts = [0.0] * len(problem.tasks)
     copies: dict[LinkCopy, float] = {}
+    widths: dict[int, int] = {}
     begin = 0
     for plan in plans:
         for task, device in plan.device_of.items():
@@ -113,5 +124,6 @@ def join(problem: Problem, plans: Iterable[BlockPlan], origin: str) -> Incumbent
             starts[task] = begin + start_ns
         for copy, start_ns in plan.copy_starts_ns.items():
             copies[copy] = begin + start_ns
+        widths |= plan.width_of
         begin += plan.makespan_ns
-    return make_incumbent(problem, device_of, starts, origin, copies)
+    return make_incumbent(problem, device_of, starts, origin, copies, widths)

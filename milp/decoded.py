@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from surplus.milp.copies import LinkCopy
 
@@ -19,8 +19,11 @@ class Decoded:
         Start of each task.
     copy_starts_ns : dict of Copy to float
         Start of each copy that the devices make necessary.
+    width_of : dict of int to int
+        Width of each task that has a choice.
     """
 
     device_of: list[int]
     starts_ns: list[float]
     copy_starts_ns: dict[LinkCopy, float]
+    width_of: dict[int, int] = field(default_factory=dict)

@@ -44,18 +44,20 @@ def _complete(problem: Problem, folded: Folded, inner: Search, search: Search) -
 
 
 def _folded_plan(folded: Folded, found: Incumbent) -> Incumbent:
-    starts = _starts(found)
+    starts, widths = _starts(found), found.width_of
     return make_incumbent(
         folded.problem,
         [found.placement.device_of[task] for task in folded.tasks],
         [starts[task] for task in folded.tasks],
         found.placement.policy,
+        width_of={i: widths[t] for i, t in enumerate(folded.tasks) if t in widths},
     )
 
 
 def _whole_plan(problem: Problem, folded: Folded, found: Incumbent, other: Incumbent) -> Incumbent:
     """What was folded runs where it does in another plan, as soon as what it waits for is done."""
-    device_of = list(other.placement.device_of)
+    device_of, widths = list(other.placement.device_of), other.width_of
+    widths |= {folded.tasks[i]: width for i, width in found.width_of.items()}
     planned = _starts(found)
     known = {task: index for index, task in enumerate(folded.tasks)}
     starts = [0.0] * len(problem.tasks)
@@ -65,7 +67,7 @@ def _whole_plan(problem: Problem, folded: Folded, found: Incumbent, other: Incum
             starts[task] = planned[known[task]]
         else:
             starts[task] = max((starts[before] for before in problem.predecessors[task]), default=0)
-    return make_incumbent(problem, device_of, starts, found.placement.policy)
+    return make_incumbent(problem, device_of, starts, found.placement.policy, width_of=widths)
 
 
 def _starts(found: Incumbent) -> list[float]:

@@ -13,6 +13,7 @@ from surplus.milp.reductions import Reduced
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.timeline import Timeline
+from surplus.placement.widths import is_moldable
 
 
 class Formulation(Protocol):
@@ -51,8 +52,11 @@ _WRITING_SHARE = 0.5
 
 
 def size_fault(solver: str, problem: Problem, left_s: float) -> str | None:
-    """Why a problem is too large to be asked about in the time that is left; None if it is not."""
+    """Why a solver cannot be asked about a problem in the time that is left; None if it can."""
     count = len(problem.tasks)
+    if solver != "cpsat" and is_moldable(problem):
+        name = next(task.name for task in problem.tasks if any(task.wider_ns))
+        return f"task {name!r} has several widths: {solver}'s program has one, that of cpsat all"
     if solver == "cpsat":
         if count <= CONSTRAINT_TASKS_MAX:
             return None

@@ -40,6 +40,11 @@ class Incumbent:
         """Length of the plan."""
         return self.timeline.makespan_ns
 
+    @property
+    def width_of(self) -> dict[int, int]:
+        """Width of each task; empty if no task has a choice."""
+        return dict(enumerate(self.placement.width_of))
+
 
 def make_incumbent(
     problem: Problem,
@@ -47,12 +52,18 @@ def make_incumbent(
     starts: Sequence[float],
     origin: str,
     copy_starts: Mapping[LinkCopy, float] | None = None,
+    width_of: Mapping[int, int] | None = None,
 ) -> Incumbent:
     """Decode planned starts: simulate, and where that is longer keep to the planned order.
 
     Of the two a timeline that the memories do not hold is taken only if neither fits.
+
+    Parameters
+    ----------
+    width_of : mapping of int to int, optional
+        By task, of those that have a choice; the others are as narrow as they can be.
     """
-    placed = placement_of(problem, device_of, starts, origin)
+    placed = placement_of(problem, device_of, starts, origin, width_of)
     dispatched = placement.simulate(problem, placed)
     timelines = [dispatched]
     # Submitting threads and lanes that slow each other are known to the simulator alone, and so is

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 
 from surplus.milp.copies import LinkCopy, link_of
@@ -11,16 +11,25 @@ from surplus.milp.windows import service_ns
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.widths import molded, widths_or_narrowest
 
 
 def placement_of(
-    problem: Problem, device_of: Sequence[int], starts: Sequence[float], policy: str
+    problem: Problem,
+    device_of: Sequence[int],
+    starts: Sequence[float],
+    policy: str,
+    width_of: Mapping[int, int] | None = None,
 ) -> Placement:
-    """Rank tasks by planned start.
+    """Rank tasks by planned start; those of unknown width are as narrow as they can be.
 
     The order is topological as well, whatever the solver's rounding. Of tasks that start
     together the shorter is first: one of no length may need a lane that the other then takes.
     """
+    widths = widths_or_narrowest(problem, device_of, width_of or {})
+    count = len(problem.tasks)
+    placed = Placement(tuple(device_of), tuple(range(count)), policy, widths)
+    problem = molded(problem, placed)
 
     def key(task: int) -> tuple[int, int, int]:
         return round(starts[task]), service_ns(problem, task, device_of[task]), task
@@ -28,15 +37,15 @@ def placement_of(
     waiting = [len(before) for before in problem.predecessors]
     ready = [key(task) for task, count in enumerate(waiting) if count == 0]
     heapify(ready)
-    priority = [0] * len(waiting)
-    for rank in range(len(waiting)):
+    priority = [0] * count
+    for rank in range(count):
         task = heappop(ready)[2]
         priority[task] = rank
         for after in problem.successors[task]:
             waiting[after] -= 1
             if waiting[after] == 0:
                 heappush(ready, key(after))
-    return Placement(tuple(device_of), tuple(priority), policy)
+    return replace(placed, priority=tuple(priority))
 
 
 def schedule_in_order(
@@ -61,7 +70,7 @@ def schedule_in_order(
     Timeline
         Passes ``surplus.placement.validator``.
     """
-    plan = _Plan(problem, placement, copy_starts or {})
+    plan = _Plan(molded(problem, placement), placement, copy_starts or {})
     for task in sorted(range(len(problem.tasks)), key=placement.priority.__getitem__):
         plan.run(task)
     plan.flush()

@@ -37,7 +37,6 @@ from surplus.placement.memory_words import bytes_in_words
 SOLVER_GAP = 1e-7
 """Relative gap at which a solver stops where the caller asked for none."""
 
-
 _BOUND_SHARE = 0.7
 """Share of the time for the bound where memory is short; the rest is for a plan that fits."""
 
@@ -238,9 +237,14 @@ class Search:
 
     def _take(self, decoded: Decoded) -> None:
         """Keep a solver's answer if it is better than what is known."""
-        devices, origin = decoded.device_of, self._params.solver
-        copies = decoded.copy_starts_ns
-        found = make_incumbent(self._problem, devices, decoded.starts_ns, origin, copies)
+        found = make_incumbent(
+            self._problem,
+            decoded.device_of,
+            decoded.starts_ns,
+            self._params.solver,
+            decoded.copy_starts_ns,
+            decoded.width_of,
+        )
         if fits_memory(self._problem, found.placement, found.timeline):
             self.standing.offer(found)
 

@@ -113,6 +113,5 @@ def _kept_to(task: Task, devices: Collection[int]) -> Task:
 
 
 def _done(task: Task) -> Task:
-    return replace(
-        task, service_ns=tuple(None if time_ns is None else 0 for time_ns in task.service_ns)
-    )
+    times = tuple(None if time_ns is None else 0 for time_ns in task.service_ns)
+    return replace(task, service_ns=times, wider_ns=())

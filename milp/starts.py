@@ -109,7 +109,8 @@ def _decoded(problem: Problem, placed: Placement) -> Iterator[Incumbent]:
     free = placed.without_holds()  # which are found anew for the plan that is the best
     dispatched_ns = timeline.makespan_ns if free == placed else makespan_ns(problem, free)
     yield Incumbent(free, timeline, dispatched_ns)
-    yield make_incumbent(problem, placed.device_of, starts, placed.policy)
+    widths = dict(enumerate(placed.width_of))
+    yield make_incumbent(problem, placed.device_of, starts, placed.policy, width_of=widths)
 
 
 def _preparation(deadline: Deadline | None) -> Deadline | None:

@@ -15,6 +15,7 @@ class Evaluator:
         links: Sequence[tuple[int, int, int, float, int, int | None, bool]],
         tasks: Sequence[tuple[str, Sequence[int | None], Sequence[int], Sequence[int]]],
         tensors: Sequence[tuple[int, Sequence[int], int, bool]],
+        homes: Sequence[int] = [],
     ) -> None:
         """
         Read a problem; ValueError says what is out of range.
@@ -23,6 +24,9 @@ class Evaluator:
         slowdown; links source, target, latency_ns, bytes_per_s, occupancy_ns, staging_bytes,
         pageable; tasks name, service_ns, widths, launch_ns; tensors producer, consumers,
         size_bytes, is_output. Memories are numbers.
+
+        A place is a device, or one once more for tasks that may take more of its lanes; homes has
+        the devices of the latter. Tasks have numbers for each place, placements are of places.
         """
 
     def makespan_ns(
@@ -140,18 +144,19 @@ class Evaluator:
         ],
         choice: str = "least",
         has_links: bool = False,
+        is_narrow: bool = False,
     ) -> tuple[
         Annotated[NDArray[numpy.int64], {"shape": (None,)}],
         Annotated[NDArray[numpy.int64], {"shape": (None,)}],
     ]:
         """
-        Devices and planned starts of a list schedule, by task.
+        Places and planned starts of a list schedule, by task.
 
-        Of tasks that are ready the highest rank is next. Which device it gets: with choice "least"
+        Of tasks that are ready the highest rank is next. Which place it gets: with choice "least"
         that with the least end plus ahead_ns (by task and device; below 0 bars it), with "fastest"
         one of that where it ends first and the one that is fastest, with "readers" the one after
         which its readers end first. has_links: copies over one link wait for each other, which goes
-        with the first two.
+        with the first two. is_narrow: each task has only its narrowest width.
         """
 
     def search(

@@ -1,4 +1,4 @@
-"""``anneal``: simulated annealing over devices and order, from the plan of another policy.
+"""``anneal``: simulated annealing over devices, widths and order, from the plan of another policy.
 
 References
 ----------
@@ -7,7 +7,7 @@ makes the plan longer is kept the more seldom the longer it is and the later it 
 Shaw: Using constraint programming and local search methods to solve vehicle routing problems, CP
 1998: now and then a window of tasks is freed and placed anew, each where it ends first.
 
-What is annealed is what a runtime is handed: devices and ranks. Each change is judged by the
+What is annealed is what a runtime is handed: devices, widths, ranks. Each change is judged by the
 simulated query that they come to, natively and only as far as it changes (core/README.md), so all
 that a problem can have counts. What memories do not hold is not kept. Under a limit of iterations
 and in one thread, which is the default, it is a pure function as any policy; a limit of time, or
@@ -22,7 +22,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from surplus.placement._evaluator import Annealing
-from surplus.placement.evaluator import arrays, compiled, makespan_ns, memory_indices
+from surplus.placement.evaluator import (
+    arrays,
+    compiled,
+    makespan_ns,
+    memory_indices,
+    placement_at,
+)
 from surplus.placement.fit_memory import fit, fits
 from surplus.placement.memory import binding_capacities, own_bytes
 from surplus.placement.placement import Placement
@@ -136,8 +142,7 @@ def improved(
         _wait(annealing, stop, report)
     finally:
         annealing.cancel()
-    devices, ranks = annealing.best()
-    found = Placement(tuple(devices), tuple(ranks), _NAME)
+    found = placement_at(problem, *annealing.best(), _NAME)
     assert makespan_ns(problem, found) == annealing.best_ns, "a replay went astray"
     return found
 
@@ -149,7 +154,7 @@ def _begun(
     cores = len(os.sched_getaffinity(0))
     return Annealing(
         compiled(problem),
-        *arrays(placement),
+        *arrays(problem, placement),
         _constants(problem),
         seed=params.seed,
         evaluations=0 if unlimited else params.iterations or _ITERATIONS,

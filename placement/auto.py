@@ -25,7 +25,7 @@ from time import thread_time_ns
 import numpy as np
 
 from surplus.placement.best import Best, BestParams
-from surplus.placement.evaluator import Numbers, compiled
+from surplus.placement.evaluator import Numbers, compiled, placement_at
 from surplus.placement.fit_memory import fits
 from surplus.placement.list_schedule import Choice, Reals
 from surplus.placement.memory import binding_capacities
@@ -35,6 +35,7 @@ from surplus.placement.placement import Placement
 from surplus.placement.policy import register
 from surplus.placement.problem import Problem
 from surplus.placement.streams import has_streams
+from surplus.placement.widths import is_moldable
 
 _NAME = "auto"
 _log = getLogger(__name__)
@@ -68,7 +69,7 @@ _THRESHOLDS = 4.0, 12.0, 1.5
 _SEED = 22
 
 Proposal = tuple[Numbers, Numbers]
-"""Devices and priorities by task."""
+"""Places and priorities by task."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,8 @@ class Auto:
             If no placement was found that the memories hold.
         """
         budget_ns = self._budget_ns(len(problem.tasks))
-        devices, priority = _Search(problem, budget_ns).run()
-        found = Placement(tuple(devices.tolist()), tuple(priority.tolist()), _NAME)
+        places, priority = _Search(problem, budget_ns).run()
+        found = placement_at(problem, places.tolist(), priority.tolist(), _NAME)
         if binding_capacities(problem) and not fits(problem, found):
             fitting = BestParams(("comm_sd_best", "heft", "peft", "single"))
             return replace(Best(fitting).place(problem), policy=_NAME)
@@ -123,6 +124,7 @@ class _Search:
     def __init__(self, problem: Problem, budget_ns: int) -> None:
         self._problem = problem
         self._asked = compiled(problem)
+        self._is_moldable = is_moldable(problem)
         self._end_ns = thread_time_ns() + _OVERDUE * budget_ns
         edges = sum(len(tensor.consumers) for tensor in problem.tensors)
         size = (len(problem.tasks) + edges) // 2
@@ -134,7 +136,7 @@ class _Search:
         self._evaluations = min(_MOST_EVALUATIONS, round(_IMPROVING * budget_ns) // evaluation_ns)
 
     def run(self) -> Proposal:
-        """Devices and priorities of the best plan that was found."""
+        """Places and priorities of the best plan that was found."""
         proposals, evaluations = [], self._evaluations
         for proposal in islice(self._proposed(), self._proposals):
             proposals.append(proposal)
@@ -143,8 +145,8 @@ class _Search:
                 evaluations = 0
                 break
         drift = round(_DRIFT * evaluations)
-        devices, priority, _ = self._asked.search(proposals, evaluations - drift, drift, _SEED)
-        return devices, priority
+        places, priority, _ = self._asked.search(proposals, evaluations - drift, drift, _SEED)
+        return places, priority
 
     def _proposed(self) -> Iterator[Proposal]:
         """Without end, the most promising first."""
@@ -155,6 +157,8 @@ class _Search:
         unit_ns = self._mean_least_ns()
         pinned_ns = [self._pinned(home_ns, default, unit_ns * times) for times in _THRESHOLDS]
         yield self._listed(ranks, home_ns)
+        if self._is_moldable:
+            yield self._listed(ranks, home_ns, is_narrow=True)
         yield self._listed(mean_costs(costs_ns), costs_ns)
         yield default, np.arange(len(default))
         yield from (self._listed(ranks, table_ns) for table_ns in pinned_ns)
@@ -187,10 +191,18 @@ class _Search:
         return np.where(stays[:, None] & others, -1, home_ns)
 
     def _listed(
-        self, ranks: Reals, ahead_ns: Numbers, choice: Choice = "least", *, has_links: bool = False
+        self,
+        ranks: Reals,
+        ahead_ns: Numbers,
+        choice: Choice = "least",
+        *,
+        has_links: bool = False,
+        is_narrow: bool = False,
     ) -> Proposal:
-        devices, starts_ns = self._asked.list_schedule(ranks, ahead_ns, choice, has_links)
-        return devices, order_of(starts_ns)
+        """A list schedule, maybe of narrowest widths: by the earliest end all would be too wide."""
+        rules = (choice, has_links, is_narrow)
+        places, starts_ns = self._asked.list_schedule(ranks, ahead_ns, *rules)
+        return places, order_of(starts_ns)
 
     def _ordered(self, devices: Numbers) -> Proposal:
         return devices, planned_order(self._problem, devices)
@@ -203,7 +215,8 @@ class _Search:
         ahead_ns = tables_ns[random.integers(len(tables_ns))]
         noise_ns = (random.random(services_ns.shape) * services_ns).astype(np.int64)
         shift = random.standard_normal(len(ranks)) * means_ns
-        return self._listed(ranks + shift, ahead_ns + noise_ns)
+        is_narrow = self._is_moldable and bool(random.integers(2))
+        return self._listed(ranks + shift, ahead_ns + noise_ns, is_narrow=is_narrow)
 
     @cached_property
     def _services_ns(self) -> tuple[Numbers, Reals]:

@@ -6,7 +6,7 @@ lane, where width does. Neither wins everywhere, and asking both takes milliseco
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surplus.placement.candidates import check_proposers, proposals
 from surplus.placement.evaluator import makespan_ns
@@ -44,4 +44,4 @@ class Best:
         """
         found = proposals(problem, self._params.policies)
         best = min(found, key=lambda placed: makespan_ns(problem, placed))
-        return Placement(best.device_of, best.priority, _NAME)
+        return replace(best, policy=_NAME)

@@ -161,7 +161,7 @@ def _send_back(
 def _fastest_device(problem: Problem, task: int) -> int:
     """F_i of Algorithm 1; ties go to the default device, then to the lowest index."""
     spec = problem.tasks[task]
-    least_ns = problem.fastest_ns(task)
+    least_ns = min(time_ns for time_ns in spec.service_ns if time_ns is not None)
     if spec.service_ns[spec.default_device] == least_ns:
         return spec.default_device
     return spec.service_ns.index(least_ns)

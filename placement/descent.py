@@ -1,19 +1,18 @@
 """``descent``: from the best of some policies' plans on, whatever change of devices shortens it.
 
 A change is that of one task, or of a chain of tasks of which each is the only one to follow the one
-before (a branch of a detector). Each is tried in turn by the native evaluator and the first that
-helps is kept: to look for the best one of thousands before each step would cost as many evaluations
-a step. Where a query falls into parts that run one after another, one evaluation tries a change in
-each of them, and parts of several plans are put together (placement/core).
+before (a branch of a detector), to another device or another width. Each is tried in turn by the
+native evaluator and the first that helps is kept: to look for the best one of thousands before each
+step would cost as many evaluations a step. Where a query falls into parts that run one after
+another, one evaluation tries a change in each of them, and parts of several plans are put together
+(placement/core).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from surplus.placement.evaluator import Numbers, compiled
+from surplus.placement.evaluator import arrays, compiled, placement_at
 from surplus.placement.placement import Placement
 from surplus.placement.policy import make_policy, register
 from surplus.placement.problem import Problem
@@ -56,12 +55,9 @@ class Descent:
 
     def place(self, problem: Problem) -> Placement:
         """Begin, and improve until nothing helps or the evaluations are used up."""
-        plans = [_arrays(make_policy(name).place(problem)) for name in self._params.begin]
+        begin = (make_policy(name).place(problem) for name in self._params.begin)
+        plans = [arrays(problem, plan) for plan in begin]
         most = _TASKS // max(1, len(problem.tasks))
         evaluations = min(self._params.evaluations, most)
-        devices, priority, _ = compiled(problem).search(plans, evaluations)
-        return Placement(tuple(devices.tolist()), tuple(priority.tolist()), _NAME)
-
-
-def _arrays(placement: Placement) -> tuple[Numbers, Numbers]:
-    return np.array(placement.device_of, np.int64), np.array(placement.priority, np.int64)
+        places, priority, _ = compiled(problem).search(plans, evaluations)
+        return placement_at(problem, places.tolist(), priority.tolist(), _NAME)

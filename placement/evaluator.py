@@ -15,11 +15,15 @@ from numpy.typing import NDArray
 
 from surplus.placement._evaluator import Evaluator
 from surplus.placement.placement import Placement
-from surplus.placement.problem import Problem
+from surplus.placement.problem import Problem, Task
 from surplus.placement.simulator import SimulatorParams
 from surplus.placement.waits import Waits
+from surplus.placement.widths import Place, Row, is_moldable, times_at
 
 Numbers = NDArray[np.int64]
+
+TaskRow = tuple[str, Row, tuple[int, ...], tuple[int, ...]]
+"""Name, service times, widths and launches."""
 
 _COMPILED: dict[int, Evaluator] = {}
 """By the identity of a problem, as long as that lives: problems are equal by value, but have none
@@ -54,8 +58,8 @@ def makespan_ns(
     ValueError
         If the placement does not fit the problem, or a time is 2^62 ns or more.
     """
-    holds = held_rows(problem, placement)
-    return compiled(problem).makespan_ns(*arrays(placement), _is_fifo(params), holds)
+    plan, holds = arrays(problem, placement), held_rows(problem, placement)
+    return compiled(problem).makespan_ns(*plan, _is_fifo(params), holds)
 
 
 def schedule(
@@ -71,12 +75,15 @@ def unchecked_schedule(
     problem: Problem, placement: Placement, params: SimulatorParams | None = None
 ) -> Schedule:
     """``schedule`` of a placement whose holds are known to be such as can be kept."""
-    holds = _rows(problem, placement)
-    return Schedule(*compiled(problem).schedule(*arrays(placement), _is_fifo(params), holds))
+    plan, holds = arrays(problem, placement), _rows(problem, placement)
+    return Schedule(*compiled(problem).schedule(*plan, _is_fifo(params), holds))
 
 
 def compiled(problem: Problem) -> Evaluator:
-    """The evaluator of a problem: who has arrays of devices and priorities asks it directly."""
+    """The evaluator of a problem: who has arrays of places and priorities asks it directly.
+
+    A place is an index into ``Problem.places``; the first ones are the devices.
+    """
     found = _COMPILED.get(id(problem))
     if found is None:
         found = _COMPILED.setdefault(id(problem), _compile(problem))
@@ -92,12 +99,13 @@ def memory_indices(problem: Problem) -> dict[str, int]:
 
 
 def _compile(problem: Problem) -> Evaluator:
-    return compile_with(problem, [task.service_ns for task in problem.tasks])
+    return compile_with(problem, problem.tasks)
 
 
-def compile_with(problem: Problem, service_ns: Sequence[Sequence[int | None]]) -> Evaluator:
-    """The evaluator of the same problem with other service times, by task and device."""
+def compile_with(problem: Problem, tasks: Sequence[Task]) -> Evaluator:
+    """The evaluator of the same problem with other service times."""
     memory = memory_indices(problem)
+    wide = problem.places[len(problem.devices) :]
     return Evaluator(
         [(d.name, d.lanes, memory[d.memory], d.submit_ns, d.slowdown) for d in problem.devices],
         [
@@ -112,23 +120,65 @@ def compile_with(problem: Problem, service_ns: Sequence[Sequence[int | None]]) -
             )
             for link in problem.links
         ],
-        [
-            (task.name, tuple(times), task.widths, task.launch_ns)
-            for task, times in zip(problem.tasks, service_ns, strict=True)
-        ],
+        [_task_row(task, wide) for task in tasks],
         [(t.producer, t.consumers, t.size_bytes, t.is_output) for t in problem.tensors],
+        [device for device, _ in wide],
     )
 
 
-def arrays(placement: Placement) -> tuple[Numbers, Numbers]:
-    """Devices and priorities as a compiled problem takes them.
+def _task_row(task: Task, wide: Sequence[Place]) -> TaskRow:
+    """Its numbers for each place."""
+    if not wide:
+        return task.name, task.service_ns, task.widths, task.launch_ns
+    wider = [dict(times_at(task, d)[1:]) for d in range(len(task.service_ns))]
+    return (
+        task.name,
+        (*task.service_ns, *(wider[device].get(width) for device, width in wide)),
+        (*map(task.width, range(len(wider))), *(width for _, width in wide)),
+        (*task.launch_ns, *(task.launches_ns(device) for device, _ in wide))
+        if task.launch_ns
+        else (),
+    )
+
+
+def arrays(problem: Problem, placement: Placement) -> tuple[Numbers, Numbers]:
+    """Places and priorities as a compiled problem takes them.
 
     Raises
     ------
     ValueError
-        If a number has more than 64 bits.
+        If a number has more than 64 bits, or a task does not have the width that was chosen.
     """
-    return _array(placement.device_of), _array(placement.priority)
+    return _array(_places(problem, placement)), _array(placement.priority)
+
+
+def placement_at(
+    problem: Problem, places: Sequence[int], priority: Sequence[int], policy: str
+) -> Placement:
+    """The inverse of ``arrays``; without widths if all tasks are at their narrowest."""
+    count = len(problem.devices)
+    if max(places, default=0) < count:
+        return Placement(tuple(places), tuple(priority), policy)
+    chosen = [problem.places[place] for place in places]
+    widths = (
+        width or task.width(device)
+        for task, (device, width) in zip(problem.tasks, chosen, strict=True)
+    )
+    return Placement(tuple(d for d, _ in chosen), tuple(priority), policy, tuple(widths))
+
+
+def _places(problem: Problem, placement: Placement) -> Sequence[int]:
+    has_choice = is_moldable(problem)
+    if has_choice or placement.width_of:
+        placement.check(problem)
+    if not (has_choice and placement.width_of):
+        return placement.device_of
+    number = {place: index for index, place in enumerate(problem.places)}
+    rows = zip(problem.tasks, placement.device_of, placement.width_of, strict=True)
+    return [
+        device if width == task.width(device) else number[device, width]
+        for task, device, width in rows
+    ]
 
 
 def held_rows(problem: Problem, placement: Placement) -> Numbers | None:

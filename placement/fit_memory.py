@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heapreplace
 
 from surplus.placement.communication import communication_ns
@@ -27,6 +27,7 @@ from surplus.placement.memory_words import bytes_in_words, excess_in_words
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.simulator import simulate
+from surplus.placement.widths import widths_or_narrowest
 
 _ROUNDS = 32
 """Where no move frees anything, this share of them is made at once: each round is a simulation."""
@@ -86,13 +87,16 @@ def fit(problem: Problem, placement: Placement) -> Fitted:
         chosen = _enough(moves, use.peak_bytes - capacity_bytes)
         made += chosen
         banned.update((move.task, use.memory) for move in chosen)
-        placement = _moved(placement, {move.task: move.target for move in chosen})
+        placement = _moved(problem, placement, {move.task: move.target for move in chosen})
     return _returned(problem, Fitted(placement, frozenset(banned)), made)
 
 
-def _moved(placement: Placement, targets: Mapping[int, int]) -> Placement:
+def _moved(problem: Problem, placement: Placement, targets: Mapping[int, int]) -> Placement:
+    """What moves is as narrow as it can be."""
     devices = tuple(targets.get(task, d) for task, d in enumerate(placement.device_of))
-    return Placement(devices, placement.priority, placement.policy)
+    stay = {t: width for t, width in enumerate(placement.width_of) if t not in targets}
+    widths = widths_or_narrowest(problem, devices, stay) if stay else ()
+    return replace(placement, device_of=devices, width_of=widths)
 
 
 def _returned(problem: Problem, fitted: Fitted, made: list[_Move]) -> Fitted:
@@ -100,7 +104,7 @@ def _returned(problem: Problem, fitted: Fitted, made: list[_Move]) -> Fitted:
     worth_ns = _DEAR * makespan_ns(problem, fitted.placement) if made else 0
     dear = (move for move in made if move.lost_ns >= worth_ns)
     for move in sorted(dear, key=lambda move: (-move.lost_ns, move.task))[:_RETURNS]:
-        back = _moved(fitted.placement, {move.task: move.source})
+        back = _moved(problem, fitted.placement, {move.task: move.source})
         if fitted.placement.device_of[move.task] == move.target and fits(problem, back):
             left = (move.task, problem.devices[move.source].memory)
             fitted = Fitted(back, fitted.banned - {left})

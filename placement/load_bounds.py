@@ -1,9 +1,9 @@
 """Bounds from load, valid for machines on which tasks take different times.
 
-Let c[i][d] be the lane-nanoseconds (least service time times width) of task i on device d and L[d]
-the lanes of d. In a schedule of makespan T the tasks on d have a sum of c[i][d] <= T L[d]. Weighted
-with any prices p[d] >= 0 and summed over d, and since no task costs less than on its cheapest
-device:
+Let c[i][d] be the lane-nanoseconds (least service time times width, at the width of which that is
+least) of task i on device d and L[d] the lanes of d. In a schedule of makespan T the tasks on d
+have a sum of c[i][d] <= T L[d]. Weighted with any prices p[d] >= 0 and summed over d, and since no
+task costs less than on its cheapest device:
 
     T >= sum_i min_d p[d] c[i][d]  /  sum_d p[d] L[d]
 
@@ -24,6 +24,7 @@ import numpy as np
 
 from surplus.placement.path_bounds import heads_ns, tails_ns
 from surplus.placement.problem import Problem
+from surplus.placement.widths import least_work_ns
 
 Costs = Sequence[Sequence[int | None]]
 Price = tuple[int, ...]
@@ -74,10 +75,7 @@ def window_bound_ns(problem: Problem) -> int:
 
 def lane_costs_ns(problem: Problem) -> list[list[int | None]]:
     """c[i][d], lane-nanoseconds of task i on device d; None where it cannot run."""
-    return [
-        [None if t is None else t * task.width(d) for d, t in enumerate(services)]
-        for task, services in zip(problem.tasks, problem.least_service_ns, strict=True)
-    ]
+    return least_work_ns(problem)
 
 
 def _two_sides(costs: Costs, device: int) -> list[tuple[int | None, int | None]]:

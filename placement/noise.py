@@ -12,7 +12,7 @@ follows from the times of the sample.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import exp, log, sqrt
 from random import Random
 
@@ -22,9 +22,6 @@ from numpy.typing import NDArray
 from surplus.placement.evaluator import arrays, compile_with, held_rows
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem, Task
-
-Times = tuple[int | None, ...]
-"""Of one task by device, nanoseconds."""
 
 _MAD_OF_NORMAL = 1.4826
 """A normal distribution's deviation over its median absolute deviation."""
@@ -83,12 +80,12 @@ class NoisyProblem:
     def __init__(self, problem: Problem, params: NoiseParams | None = None) -> None:
         self._problem = problem
         self._samples = [
-            compile_with(problem, times) for times in _samples(problem, params or NoiseParams())
+            compile_with(problem, tasks) for tasks in _samples(problem, params or NoiseParams())
         ]
 
     def makespans_ns(self, placement: Placement) -> NDArray[np.int64]:
         """Of a plan, by sample."""
-        plan, holds = arrays(placement), held_rows(self._problem, placement)
+        plan, holds = arrays(self._problem, placement), held_rows(self._problem, placement)
         found = [sample.makespan_ns(*plan, False, holds) for sample in self._samples]
         return np.array(found, np.int64)
 
@@ -99,16 +96,28 @@ class NoisyProblem:
         return Promise(round(float(found.mean())), *quantiles)
 
 
-def _samples(problem: Problem, params: NoiseParams) -> Iterator[list[Times]]:
+def _samples(problem: Problem, params: NoiseParams) -> Iterator[list[Task]]:
     random = Random(params.seed)
     for _ in range(params.samples):
         yield [_sample(random, task, params) for task in problem.tasks]
 
 
-def _sample(random: Random, task: Task, params: NoiseParams) -> Times:
-    return tuple(
-        None if ns is None else round(ns * _factor(random, _deviation(task, d, ns, params)))
+def _sample(random: Random, task: Task, params: NoiseParams) -> Task:
+    """With a factor for each device, whatever the width there."""
+    factors = [
+        1.0 if ns is None else _factor(random, _deviation(task, d, ns, params))
         for d, ns in enumerate(task.service_ns)
+    ]
+    return replace(
+        task,
+        service_ns=tuple(
+            None if ns is None else round(ns * factor)
+            for ns, factor in zip(task.service_ns, factors, strict=True)
+        ),
+        wider_ns=tuple(
+            tuple((width, round(ns * factor)) for width, ns in row)
+            for row, factor in zip(task.wider_ns, factors, strict=False)
+        ),
     )
 
 

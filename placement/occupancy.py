@@ -19,6 +19,7 @@ from math import ceil
 from surplus.placement.overflow import HOST
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Device, Link, Problem
+from surplus.placement.widths import molded
 
 Held = tuple[str, float]
 """A resource, and for how many nanoseconds it is held."""
@@ -26,7 +27,7 @@ Held = tuple[str, float]
 
 def occupancy_ns(problem: Problem, placement: Placement) -> dict[str, int]:
     """Nanoseconds a query of each resource that it uses: a device's lanes, thread, or a link."""
-    found = Occupancy(problem, placement.device_of)
+    found = Occupancy(molded(problem, placement), placement.device_of)
     return {name: round(ns) for name, ns in found.held_ns.items() if ns > 0}
 
 
@@ -37,7 +38,7 @@ def bottleneck(occupancy: Mapping[str, float]) -> str:
 
 def busiest_of(problem: Problem, placement: Placement) -> tuple[str, int]:
     """The busiest resource, and the least whole nanoseconds that are enough for it; '' and 0."""
-    held_ns = Occupancy(problem, placement.device_of).held_ns
+    held_ns = Occupancy(molded(problem, placement), placement.device_of).held_ns
     name = bottleneck(held_ns)
     # Less what sums of fractions of lanes are off by.
     return (name, ceil(held_ns[name] - 1e-6)) if held_ns[name] > 0 else ("", 0)

@@ -31,6 +31,7 @@ from surplus.placement.periodic_jobs import PeriodicJob, held_by, jobs_of
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.widths import molded
 
 _GROWTH = (0.0, 0.005, 0.01, 0.015, 0.0199, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 """By how much longer than the load intervals are tried; then one query after the other."""
@@ -107,6 +108,7 @@ def periodic_schedule(
     InfeasibleError
         If the memories do not even hold one query at a time.
     """
+    problem = molded(problem, placement)
     jobs, groups = jobs_of(problem, placement), dict(_groups(problem, placement))
     busiest, load_ns = busiest_of(problem, placement)
     found: list[PeriodicSchedule] = []

@@ -1,4 +1,4 @@
-"""The result of a policy: which device runs each task, and in which order."""
+"""The result of a policy: which device runs each task, on how many lanes, and in which order."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from surplus.placement.hold_check import check_holds
 from surplus.placement.holds import CopyHold, Hold
 from surplus.placement.problem import Problem
+from surplus.placement.widths import check_widths
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class Placement:
         Rank of each task in the planned start order: lower starts first. Unique.
     policy : str
         Who made it.
+    width_of : tuple of int
+        Lanes that each task takes at once; empty means the narrowest that it can.
     holds, copy_holds : tuple
         Who waits for something more urgent that is not ready yet; empty where no lane and no link
         idles on purpose.
@@ -29,12 +32,18 @@ class Placement:
     device_of: tuple[int, ...]
     priority: tuple[int, ...]
     policy: str
+    width_of: tuple[int, ...] = ()
     holds: tuple[Hold, ...] = ()
     copy_holds: tuple[CopyHold, ...] = ()
 
     def without_holds(self) -> Placement:
         """The same for a runtime that does not know them."""
         return replace(self, holds=(), copy_holds=())
+
+    def widths(self, problem: Problem) -> tuple[int, ...]:
+        """Lanes of each task on its device."""
+        pairs = zip(problem.tasks, self.device_of, strict=True)
+        return self.width_of or tuple(task.width(device) for task, device in pairs)
 
     def check(self, problem: Problem) -> None:
         """Raise ValueError, naming the task, if this cannot be run on ``problem``."""
@@ -52,5 +61,7 @@ class Placement:
                 )
         if len(set(self.priority)) != len(self.priority):
             raise ValueError("placement: two tasks have the same priority")
+        if self.width_of:
+            check_widths(problem, self)
         if self.holds or self.copy_holds:
             check_holds(problem, self)

@@ -15,10 +15,11 @@ from surplus.placement.field_checks import ProblemError
 from surplus.placement.machine_check import check_blob, check_device, check_link
 from surplus.placement.problem_check import check_problem
 from surplus.placement.records import read_document
+from surplus.placement.widths import Place, TimeAt, least_service_ns, places_of, times_at
 
-FORMAT = "surplus-problem/3"
-_READABLE = (FORMAT, "surplus-problem/2", "surplus-problem/1")
-"""Version 1 had no blobs, submission, slow-down, launches nor staging, version 2 no spreads."""
+FORMAT = "surplus-problem/4"
+_READABLE = (FORMAT, *(f"surplus-problem/{version}" for version in (3, 2, 1)))
+"""1 had no blobs, submission, slow-down, launches nor staging, 2 no spreads, 3 one width a task."""
 
 
 @dataclass(frozen=True)
@@ -134,16 +135,16 @@ class Task:
     default_device : int
         Where today's runtime would put it (the ``single`` policy).
     weight_bytes : int
-        All constant data that must lie in the memory of the device that runs it, that of
-        ``blobs`` included; what is in no blob is its own.
+        Constants in the memory of its device, ``blobs`` included; what is in none is its own.
     blobs : tuple of int
         Indices of the blobs that it holds, distinct and ascending.
     launch_ns : tuple of int
         How long the device's submitting thread is busy with it, by device, from when it can
         start on: operators launched one by one. Empty means 0 everywhere.
     spread_ns : tuple of int
-        Median absolute deviation of the service time on each device, for ``placement/noise.py``;
-        empty means not known.
+        Median absolute deviation of the service time on each device; empty means not known.
+    wider_ns : tuple of tuple of (int, int)
+        By device, further widths, ascending, with the service time at each; empty means none.
     """
 
     name: str
@@ -155,13 +156,14 @@ class Task:
     blobs: tuple[int, ...] = ()
     launch_ns: tuple[int, ...] = ()
     spread_ns: tuple[int, ...] = ()
+    wider_ns: tuple[tuple[TimeAt, ...], ...] = ()
 
     def launches_ns(self, device: int) -> int:
         """How long it holds the submitting thread of ``device`` after its start."""
         return self.launch_ns[device] if self.launch_ns else 0
 
     def width(self, device: int) -> int:
-        """Lanes occupied on ``device``."""
+        """Lanes occupied on ``device``, at least."""
         return self.widths[device] if self.widths else 1
 
 
@@ -174,8 +176,7 @@ class Tensor:
     name : str
         Unique within the problem.
     producer : int
-        Index of the task that makes it; -1 for an input of the whole graph (it starts in the
-        memory of device 0).
+        Index of the task that makes it; -1 for an input of the graph, in device 0's memory.
     consumers : tuple of int
         Indices of the tasks that read it, each once, ascending.
     size_bytes : int
@@ -249,14 +250,12 @@ class Problem:
     @cached_property
     def least_service_ns(self) -> tuple[tuple[int | None, ...], ...]:
         """Of each task by device: what bounds may count on, however lanes slow each other."""
-        devices = tuple(enumerate(self.devices))
-        return tuple(
-            tuple(
-                None if time_ns is None else device.least_ns(time_ns, task.width(index))
-                for (index, device), time_ns in zip(devices, task.service_ns, strict=True)
-            )
-            for task in self.tasks
-        )
+        return least_service_ns(self)
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Each device, then each again for each further width that a task may take there."""
+        return places_of(self)
 
     @cached_property
     def _link_table(self) -> Mapping[tuple[str, str], Link]:
@@ -278,8 +277,9 @@ class Problem:
         return 0 if link is None or size_bytes == 0 else link.copy_ns(size_bytes)
 
     def fastest_ns(self, task: int) -> int:
-        """Least service time of ``task`` over the devices that can run it."""
-        return min(t for t in self.tasks[task].service_ns if t is not None)
+        """Least service time of ``task`` over devices and widths."""
+        devices = range(len(self.devices))
+        return min(ns for d in devices for _, ns in times_at(self.tasks[task], d))
 
     def to_json(self) -> str:
         """Serialise; the inverse of ``from_json``."""

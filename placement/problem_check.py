@@ -14,6 +14,7 @@ from surplus.placement.field_checks import (
 )
 from surplus.placement.machine_check import owner_of
 from surplus.placement.totals_check import check_totals
+from surplus.placement.width_check import check_wider
 
 if TYPE_CHECKING:
     from surplus.placement.problem import Blob, Device, Problem, Task, Tensor
@@ -83,6 +84,7 @@ def _check_task(task: Task, devices: tuple[Device, ...]) -> None:
                 f"{owner}: widths[{place}] {width} exceeds the {device.lanes} lanes of"
                 f" {device.name!r}"
             )
+    check_wider(owner, task, devices)
 
 
 def _check_blobs(task: Task, blobs: tuple[Blob, ...]) -> None:

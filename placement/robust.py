@@ -7,14 +7,14 @@ least quantile: by default that under which 95 of 100 queries stay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from surplus.placement.candidates import check_proposers, proposals
-from surplus.placement.evaluator import arrays, compiled
+from surplus.placement.evaluator import arrays, compiled, placement_at
 from surplus.placement.noise import NoiseParams, NoisyProblem
-from surplus.placement.ordering import order_of, planned
+from surplus.placement.ordering import order_of, planned_order
 from surplus.placement.placement import Placement
 from surplus.placement.policy import register
 from surplus.placement.problem import Problem
@@ -77,12 +77,8 @@ class Robust:
 
         found = min(proposals(problem, self._params.policies), key=late_ns)
         # What is urgent by the way that is left depends less on instants than the planned order.
-        devices, _ = arrays(found)
-        by_rank = order_of(-compiled(problem).upward_ranks_ns(devices)).tolist()
-        orders = (
-            found,
-            Placement(found.device_of, tuple(by_rank), _NAME),
-            planned(problem, found.device_of, _NAME),
-        )
-        chosen = min(orders, key=late_ns)
-        return Placement(chosen.device_of, chosen.priority, _NAME)
+        places, _ = arrays(problem, found)
+        by_rank = order_of(-compiled(problem).upward_ranks_ns(places))
+        ranks = (by_rank, planned_order(problem, places))
+        orders = [placement_at(problem, places.tolist(), row.tolist(), _NAME) for row in ranks]
+        return replace(min((found, *orders), key=late_ns), policy=_NAME)

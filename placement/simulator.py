@@ -41,6 +41,7 @@ from surplus.placement.problem import Link, Problem
 from surplus.placement.streams import Key, Streams, has_streams
 from surplus.placement.timeline import Span, SpanKind, Timeline
 from surplus.placement.waits import Waits
+from surplus.placement.widths import molded
 from surplus.placement.wire import Asked, Wire
 
 _TASK_ENDS, _COPY_ARRIVES, _WAKE = 0, 1, 2
@@ -82,7 +83,7 @@ def simulate(
         If the placement does not fit the problem.
     """
     placement.check(problem)
-    simulation = _Simulation(problem, placement, params or SimulatorParams())
+    simulation = _Simulation(molded(problem, placement), placement, params or SimulatorParams())
     simulation.run()
     return Timeline.of(simulation.spans(), f"simulated:{placement.policy}")
 

@@ -12,6 +12,7 @@ from surplus.placement.problem import Problem
 from surplus.placement.simulator import simulate
 from surplus.placement.stored_schedule import StoredSchedule, timeline_of
 from surplus.placement.validator import validate
+from surplus.placement.widths import is_moldable
 
 
 def stored_faults(problem: Problem, text: str) -> list[str]:
@@ -101,6 +102,7 @@ def _placement_of(problem: Problem, schedule: StoredSchedule) -> Placement:
         tuple(devices[row.device] for row in ordered),
         tuple(row.priority for row in ordered),
         "stored",
+        tuple(len(row.lanes) for row in ordered) if is_moldable(problem) else (),
         holds,
         copy_holds,
     )

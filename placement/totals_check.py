@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from surplus.placement.field_checks import END, ProblemError
 from surplus.placement.machine_check import owner_of
+from surplus.placement.widths import times_at
 
 if TYPE_CHECKING:
     from surplus.placement.problem import Link, Problem, Task
@@ -31,10 +32,10 @@ def check_totals(problem: Problem) -> None:
 def _longest_ns(problem: Problem, task: Task, worst: Sequence[float]) -> float:
     """Most lane-time that a task can take on any device, its submission included."""
     return max(
-        (time_ns or 0) * worst[index] * task.width(index)
-        + problem.devices[index].submit_ns
+        max((width * ns for width, ns in times_at(task, index)), default=0) * worst[index]
+        + device.submit_ns
         + task.launches_ns(index)
-        for index, time_ns in enumerate(task.service_ns)
+        for index, device in enumerate(problem.devices)
     )
 
 

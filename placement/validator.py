@@ -21,6 +21,7 @@ from surplus.placement.slowed_durations import unexplained
 from surplus.placement.staging_faults import staging_faults
 from surplus.placement.thread_faults import thread_faults
 from surplus.placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.widths import molded
 
 Durations = Literal["exact", "any"]
 
@@ -107,6 +108,7 @@ def validate(
     if durations not in ("exact", "any"):
         raise ValueError(f"durations must be 'exact' or 'any', got {durations!r}")
     placement.check(problem)
+    problem = molded(problem, placement)
     judge = _Judge(problem, placement, durations == "exact")
     by_query: dict[int, list[Span]] = defaultdict(list)
     for span in timeline:

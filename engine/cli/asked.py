@@ -49,7 +49,7 @@ def asked_inputs(args: argparse.Namespace, graph: Graph | None = None) -> dict[s
 
 
 def asked_problem(args: argparse.Namespace) -> tuple[Graph, Problem]:
-    """MODEL's graph, and its placement problem by --profile, --kernels and --gpu-memory."""
+    """MODEL's graph, and its placement problem by --profile, --kernels, --gpu-memory, --widths."""
     from surplus.engine.devices.memory_size import parse_bytes
     from surplus.engine.kernels.registry import LIBRARIES
     from surplus.engine.planning.stages import read_model
@@ -68,4 +68,5 @@ def asked_problem(args: argparse.Namespace) -> tuple[Graph, Problem]:
             file=sys.stderr,
         )
     limit = parse_bytes(args.gpu_memory) if args.gpu_memory else None
-    return graph, problem_of(graph, profile, profile.device_specs(), limit)
+    specs = profile.device_specs()
+    return graph, problem_of(graph, profile, specs, limit, widths=args.widths)

@@ -16,6 +16,7 @@ from surplus.engine.cli.options import (
     add_kernels_of_profile,
     add_model,
     add_profile,
+    add_widths,
 )
 from surplus.engine.cli.output import duration, show_mapping
 from surplus.engine.cli.parser import add_verb
@@ -39,6 +40,7 @@ def add_parser(verbs: Any) -> None:
     add_model(parser)
     add_profile(parser, required=True)
     add_gpu_memory(parser)
+    add_widths(parser)
     add_kernels_of_profile(parser)
     add = parser.add_argument
     add("--time", type=float, default=60.0, metavar="S", help="limit in seconds (%(default)g)")

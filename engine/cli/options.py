@@ -139,6 +139,16 @@ def add_gpu_memory(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_widths(parser: argparse.ArgumentParser) -> None:
+    """--widths."""
+    parser.add_argument(
+        "--widths",
+        action="store_true",
+        help="let an operator take as many of a CPU's lanes at once as was profiled (default: one;"
+        " segments of a plan choose by themselves, so -o writes no widths)",
+    )
+
+
 def add_kernels(parser: argparse.ArgumentParser) -> None:
     """--kernels, --precision and --kernel-memory."""
     parser.add_argument(

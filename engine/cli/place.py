@@ -44,6 +44,7 @@ def add_parser(verbs: Any) -> None:
     options.add_policy(parser)
     add_noise(parser)
     options.add_gpu_memory(parser)
+    options.add_widths(parser)
     options.add_kernels_of_profile(parser)
     add_time(parser)
     add_front(parser)

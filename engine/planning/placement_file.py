@@ -84,7 +84,10 @@ def _resolve(path: Path, raw: dict[str, object], problem: Problem) -> Placement:
                 raise PlacementError(f"{path}: task {task.name!r}: expected [device, priority]")
     policy = str(raw.get("policy", path.name))
     try:
-        placement = Placement(tuple(device_of), tuple(priority), policy, *_holds(problem, raw))
+        holds, copy_holds = _holds(problem, raw)
+        placement = Placement(
+            tuple(device_of), tuple(priority), policy, holds=holds, copy_holds=copy_holds
+        )
         placement.check(problem)
     except ValueError as error:
         raise PlacementError(f"{path}: {error}") from error

@@ -18,6 +18,8 @@ def problem_of(
     profile: Profile,
     specs: Sequence[DeviceSpec] | None = None,
     gpu_memory_bytes: int | None = None,
+    *,
+    widths: bool = False,
 ) -> p.Problem:
     """Tasks with their times at width 1, tensors with their bytes, devices and links.
 
@@ -35,6 +37,8 @@ def problem_of(
         Lanes may differ from the profiled ones.
     gpu_memory_bytes : int, optional
         How much of each memory but the host's may be used; None is all that the profile says.
+    widths : bool
+        Whether tasks may take several lanes at once, as far as that was profiled.
 
     Raises
     ------
@@ -49,7 +53,7 @@ def problem_of(
         name=graph.name,
         devices=tuple(_device(spec, profile, gpu_memory_bytes) for spec in chosen),
         links=tuple(k for k in profile.links if {k.source, k.target} <= spaces),
-        tasks=tuple(_tasks(graph, profile, chosen, blobs)),
+        tasks=tuple(_tasks(graph, profile, chosen, blobs, widths=widths)),
         tensors=tuple(_tensor(tensor, profile) for tensor in graph.tensors),
         notes={spec.name: profile.device(spec.name).origin for spec in chosen},
         blobs=tuple(p.Blob(name, size) for name, size in blobs.items()),
@@ -78,7 +82,12 @@ _HOST_COPIES = {False: "pinned", True: "pageable"}
 
 
 def _tasks(
-    graph: Graph, profile: Profile, specs: Sequence[DeviceSpec], blobs: Mapping[str, int]
+    graph: Graph,
+    profile: Profile,
+    specs: Sequence[DeviceSpec],
+    blobs: Mapping[str, int],
+    *,
+    widths: bool,
 ) -> list[p.Task]:
     number = {name: index for index, name in enumerate(blobs)}
     rows = []
@@ -99,9 +108,16 @@ def _tasks(
                 blobs=tuple(sorted({number[n] for n in task.initializers if n in number})),
                 launch_ns=tuple(profile.launch_ns(task.name, spec.name) for spec in specs),
                 spread_ns=tuple(profile.spread_ns(task.name, spec.name) for spec in specs),
+                wider_ns=tuple(_wider(profile, task.name, spec) for spec in specs if widths),
             )
         )
     return rows
+
+
+def _wider(profile: Profile, task: str, spec: DeviceSpec) -> tuple[tuple[int, int], ...]:
+    """Times of a task on more lanes than one, where it can run."""
+    times = ((n, profile.service_ns(task, spec.name, n)) for n in spec.widths if n > 1)
+    return tuple((lanes, ns) for lanes, ns in times if ns is not None)
 
 
 def _tensor(tensor: GraphTensor, profile: Profile) -> p.Tensor:

@@ -48,6 +48,8 @@ def heading(timeline: Timeline) -> str:
 
 
 def label_of(span: Span) -> str:
-    """What a span is called where its row is not beside it."""
+    """What a span is called where its row is not beside it; of wide ones with their width."""
     name = f"copy {span.name}" if span.kind is SpanKind.COPY else span.name
-    return f"{name} ({span.queries} queries)" if span.queries > 1 else name
+    notes = [f"{len(span.lanes)} lanes"] if len(span.lanes) > 1 else []
+    notes += [f"{span.queries} queries"] if span.queries > 1 else []
+    return f"{name} ({', '.join(notes)})" if notes else name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from surplus.milp.copies import LinkCopy, copies_of
@@ -11,10 +11,10 @@ from surplus.milp.cpsat.instance import CpSatInstance
 from surplus.milp.decoded import Decoded
 from surplus.milp.memory import MemoryRoom
 from surplus.milp.reductions import Reduced
-from surplus.milp.windows import service_ns
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.timeline import SpanKind, Timeline
+from surplus.placement.widths import times_at
 
 SPAN_MAX = 10**9
 """Units that the upper bound may have: 1 s in nanoseconds. Longer plans are counted in coarser
@@ -55,6 +55,7 @@ class CpFormulation:
     def start_values(self, placement: Placement, timeline: Timeline) -> dict[str, float]:
         """Devices and starts of a known schedule within the upper bound."""
         values = {names.MAKESPAN: self._scaled(timeline.makespan_ns)}
+        widths = placement.widths(self._problem)
         for span in timeline:
             if span.kind is SpanKind.COPY:
                 link = self._problem.links_by_name[span.resource]
@@ -62,7 +63,8 @@ class CpFormulation:
                 values[names.needed(copy)] = 1.0
                 values[names.sent(copy)] = self._scaled(span.start_ns)
             elif span.kind is SpanKind.TASK:
-                values.update(self._task_values(span.index, placement, span.start_ns))
+                lanes = widths[span.index]
+                values.update(self._task_values(span.index, placement, span.start_ns, lanes))
         return values
 
     def decode(self, values: Mapping[str, float]) -> Decoded:
@@ -79,17 +81,31 @@ class CpFormulation:
             copy: values.get(names.sent(copy), 0.0) * self.unit_ns
             for copy in copies_of(self._problem, devices)
         }
-        return Decoded(devices, starts, copies)
+        return Decoded(devices, starts, copies, self._widths(values, devices))
+
+    def _widths(self, values: Mapping[str, float], devices: Sequence[int]) -> dict[int, int]:
+        """Widths of the tasks that have a choice where they are."""
+        found = {}
+        for task, device in enumerate(devices):
+            lanes = [width for width, _ in times_at(self._problem.tasks[task], device)]
+            if len(lanes) > 1:
+                chosen = {n: values.get(names.width(task, device, n), 0.0) for n in lanes}
+                found[task] = max(lanes, key=chosen.__getitem__)
+        return found
 
     def _task_values(
-        self, task: int, placement: Placement, start_ns: int
+        self, task: int, placement: Placement, start_ns: int, lanes: int
     ) -> Iterator[tuple[str, float]]:
         chosen = placement.device_of[task]
         for device in self._windows.devices[task]:
             yield names.placed(task, device), float(device == chosen)
+            widths = times_at(self._problem.tasks[task], device)
+            for width, _ in widths if len(widths) > 1 else ():
+                yield names.width(task, device, width), float(device == chosen and width == lanes)
         yield names.start(task), self._scaled(start_ns)
-        length = self._scaled(service_ns(self._problem, task, chosen))
-        yield names.end(task), self._scaled(start_ns) + length
+        least_ns = self._problem.devices[chosen].least_ns
+        length = dict(times_at(self._problem.tasks[task], chosen))[lanes]
+        yield names.end(task), self._scaled(start_ns) + self._scaled(least_ns(length, lanes))
 
     def _scaled(self, time_ns: int) -> float:
         return float(self._instance.scaled(time_ns))

@@ -1,14 +1,15 @@
 """The constraint program: optional intervals on devices and links; needs OR-Tools.
 
-A task has one start, one end, and one optional interval per device, of which one is present. A
-copy has an optional interval on its link, present where its producer and a consumer are at its
-two ends. Times are whole units, see ``CpSatInstance``. Unlike the integer program it keeps all
-copies over one link apart.
+A task has one start, one end, and one optional interval per device and width there, of which one is
+present. A copy has an optional interval on its link, present where its producer and a consumer are
+at its two ends. Times are whole units, see ``CpSatInstance``. Unlike the integer program it keeps
+all copies over one link apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
@@ -19,10 +20,19 @@ from surplus.milp.cpsat.links import LinkCopies
 from surplus.milp.cpsat.room import limit_memories
 from surplus.milp.load_cuts import LoadCut, load_cuts
 from surplus.milp.reductions import reduce_problem
-from surplus.milp.windows import service_ns
+from surplus.placement.widths import times_at
 
 GATED_QUANTILES = 12
 """Heads and tails for gated loads, see ``load_cuts``: more than an integer program can bear."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A task on so many lanes of a device, for so many units; ``chosen`` is 1 if it is."""
+
+    chosen: cp_model.IntVar
+    width: int
+    length: int
 
 
 class ConstraintModel:
@@ -56,6 +66,7 @@ class ConstraintModel:
         self._x = {
             (i, d): self.boolean(names.placed(i, d)) for i in self._tasks for d in self._devices(i)
         }
+        self._modes = {(i, d): self._make_modes(i, d) for i, d in self._x}
         self.start = [self.time(names.start(i)) for i in self._tasks]
         self.end = [self.time(names.end(i)) for i in self._tasks]
         self._objective()
@@ -91,6 +102,22 @@ class ConstraintModel:
         self.program.add(any_of == sum(places))
         return any_of
 
+    def _make_modes(self, task: int, device: int) -> list[Mode]:
+        """The widths that a task may take on a device, one of them if it runs there."""
+        x, machine = self._x[task, device], self.problem.devices[device]
+        lengths = {
+            width: self.scaled(machine.least_ns(ns, width))
+            for width, ns in times_at(self.problem.tasks[task], device)
+        }
+        if len(lengths) == 1:
+            return [Mode(x, width, length) for width, length in lengths.items()]
+        modes = [
+            Mode(self.boolean(names.width(task, device, width)), width, length)
+            for width, length in lengths.items()
+        ]
+        self.program.add(sum(mode.chosen for mode in modes) == x)
+        return modes
+
     def _objective(self) -> None:
         """The makespan covers each task's end and what must come after it."""
         self.program.minimize(self.makespan)
@@ -100,14 +127,15 @@ class ConstraintModel:
             self.program.add(self.makespan >= self.end[i] + tail)
 
     def _placement(self) -> None:
-        """Each task runs on one device, no earlier than its inputs can be there."""
+        """Each task runs on one device at one width, no earlier than its inputs can be there."""
         for i in self._tasks:
             self.program.add_exactly_one(self._x[i, d] for d in self._devices(i))
             heads = self._windows.head_ns[i]
             head = sum(self.scaled(heads[d]) * self._x[i, d] for d in self._devices(i))
             self.program.add(self.start[i] >= head)
-            work = sum(self._service(i, d) * self._x[i, d] for d in self._devices(i))
-            self.program.add(self.end[i] == self.start[i] + work)
+            modes = [mode for d in self._devices(i) for mode in self._modes[i, d]]
+            length = sum(mode.length * mode.chosen for mode in modes)
+            self.program.add(self.end[i] == self.start[i] + length)
 
     def _lanes(self) -> None:
         """Tasks that share a lane run one after the other.
@@ -117,38 +145,52 @@ class ConstraintModel:
         the tasks of a device are too many for the time that is left.
         """
         for d, device in enumerate(self.problem.devices):
-            tasks = [i for i in self._tasks if (i, d) in self._x]
-            widths = {i: self.problem.tasks[i].width(d) for i in tasks}
+            modes = {i: self._modes[i, d] for i in self._tasks if (i, d) in self._x}
             if device.lanes == 1:
-                self.program.add_no_overlap(self._interval(i, d, self._x[i, d]) for i in tasks)
-            elif sum(widths.values()) > device.lanes:
-                self._take_lanes(d, widths)
-                intervals = [self._interval(i, d, self._x[i, d]) for i in tasks]
-                self.program.add_cumulative(intervals, list(widths.values()), device.lanes)
+                intervals = [self._interval(i, mode) for i, row in modes.items() for mode in row]
+                self.program.add_no_overlap(intervals)
+            elif sum(max(mode.width for mode in row) for row in modes.values()) > device.lanes:
+                self._take_lanes(d, modes)
+                intervals = [self._interval(i, mode) for i, row in modes.items() for mode in row]
+                widths = [mode.width for row in modes.values() for mode in row]
+                self.program.add_cumulative(intervals, widths, device.lanes)
 
-    def _take_lanes(self, device: int, widths: Mapping[int, int]) -> None:
+    def _take_lanes(self, device: int, modes: Mapping[int, Sequence[Mode]]) -> None:
         """Each task takes as many lanes as it is wide.
 
         Lanes are alike, so a lane is for tasks up to which, by index, the lane below was used.
         """
         below: dict[int, cp_model.IntVar] = {}
-        taken: dict[int, list[cp_model.IntVar]] = {i: [] for i in widths}
+        taken: dict[int, list[cp_model.IntVar]] = {i: [] for i in modes}
         for lane in range(self.problem.devices[device].lanes):
-            here = {i: self.boolean(names.lane(i, device, lane)) for i in widths}
-            self.program.add_no_overlap(self._interval(i, device, z) for i, z in here.items())
+            here = {i: self.boolean(names.lane(i, device, lane)) for i in modes}
+            self.program.add_no_overlap(
+                self._lane_interval(i, modes[i], z) for i, z in here.items()
+            )
             for i, z in here.items():
                 taken[i].append(z)
                 self.program.add_implication(z, self._x[i, device])
                 if lane:
-                    self.program.add_bool_or([~z, *(below[j] for j in widths if j <= i)])
+                    self.program.add_bool_or([~z, *(below[j] for j in modes if j <= i)])
             below = here
         for i, row in taken.items():
-            self.program.add(sum(row) == widths[i] * self._x[i, device])
+            self.program.add(sum(row) == sum(mode.width * mode.chosen for mode in modes[i]))
 
-    def _interval(self, task: int, device: int, present: cp_model.IntVar) -> cp_model.IntervalVar:
-        length = self._service(task, device)
+    def _interval(self, task: int, mode: Mode) -> cp_model.IntervalVar:
         return self.program.new_optional_interval_var(
-            self.start[task], length, self.end[task], present, ""
+            self.start[task], mode.length, self.end[task], mode.chosen, ""
+        )
+
+    def _lane_interval(
+        self, task: int, modes: Sequence[Mode], held: cp_model.IntVar
+    ) -> cp_model.IntervalVar:
+        """The task on one lane, at whichever width."""
+        if len(modes) == 1:
+            return self._interval(task, Mode(held, modes[0].width, modes[0].length))
+        lengths = [mode.length for mode in modes]
+        length = self.program.new_int_var(min(lengths), max(lengths), "")
+        return self.program.new_optional_interval_var(
+            self.start[task], length, self.end[task], held, ""
         )
 
     def _precedence(self) -> None:
@@ -167,10 +209,9 @@ class ConstraintModel:
     def _load(self, cut: LoadCut) -> None:
         begin = 0 if cut.after is None else self.end[cut.after]
         end = self.makespan if cut.before is None else self.start[cut.before]
-        tasks = [i for i in cut.tasks if (i, cut.device) in self._x]
+        modes = [mode for i in cut.tasks for mode in self._modes.get((i, cut.device), ())]
         work = cp_model.LinearExpr.weighted_sum(
-            [self._x[i, cut.device] for i in tasks],
-            [self._service(i, cut.device) * self.problem.tasks[i].width(cut.device) for i in tasks],
+            [mode.chosen for mode in modes], [mode.length * mode.width for mode in modes]
         )
         margin = self.scaled(cut.head_ns) + self.scaled(cut.tail_ns)
         lanes = self.problem.devices[cut.device].lanes
@@ -190,9 +231,6 @@ class ConstraintModel:
                 self.program.add_implication(self._x[i, cut.device], used)
             known[bits] = used
         return known[bits]
-
-    def _service(self, task: int, device: int) -> int:
-        return self.scaled(service_ns(self.problem, task, device))
 
     def _devices(self, task: int) -> tuple[int, ...]:
         return self._windows.devices[task]

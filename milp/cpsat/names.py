@@ -13,6 +13,11 @@ def placed(task: int, device: int) -> str:
     return f"x_{task}_{device}"
 
 
+def width(task: int, device: int, lanes: int) -> str:
+    """1 if the task runs on so many lanes of the device, where it has a choice."""
+    return f"w_{task}_{device}_{lanes}"
+
+
 def lane(task: int, device: int, number: int) -> str:
     """1 if the task holds that lane of the device."""
     return f"z_{task}_{device}_{number}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -24,6 +25,7 @@ from surplus.placement.ordering import planned
 from surplus.placement.periodic import PeriodicSchedule, periodic_schedule
 from surplus.placement.throughput_front import throughput_front
 
+from surplus.placement.widths import is_moldable, least_work
 _SOLVER, _PROGRAM = "cpsat", "cpsat_load"
 """Who must be installed, and its module for the program of the least load."""
 
@@ -64,7 +66,16 @@ def solve_throughput(
     if params.solver not in ("auto", _SOLVER):
         raise SolverUnavailableError(f"throughput is {_SOLVER}'s, not {params.solver}'s")
     require_solver(_SOLVER)
-    return _Search(problem, params, listener).result(front=front)
+    if not is_moldable(problem):
+        return _Search(problem, params, listener).result(front=front)
+    # Of lanes the load knows only for how long they are held: one width is the best of all.
+    thin, start = least_work(problem), params.warm_start
+    if start is not None:
+        params = replace(params, warm_start=replace(start, width_of=()))
+    found = _Search(thin, params, listener).result(front=front)
+    assert found.placement is not None, "a known placement is there to begin with"
+    chosen = replace(found.placement, width_of=found.placement.widths(thin))
+    return replace(found, placement=chosen)
 
 
 class _Search:

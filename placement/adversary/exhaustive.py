@@ -8,14 +8,15 @@ from itertools import product
 import numpy as np
 
 from surplus.placement.evaluator import compiled
-from surplus.placement.problem import Problem
+from surplus.placement.problem import Problem, Task
+from surplus.placement.widths import times_at
 
 TASKS_MOST = 8
 """Two devices and no edges: 256 placements of 40,320 orders each, half a minute."""
 
 
 def best_of_all_ns(problem: Problem) -> int:
-    """The shortest makespan that any devices and priorities lead to in the simulator.
+    """The shortest makespan that any devices, widths and priorities lead to in the simulator.
 
     Raises
     ------
@@ -39,11 +40,21 @@ def best_of_placements_ns(problem: Problem) -> int:
 def _shortest_ns(problem: Problem, orders: Sequence[Sequence[int]]) -> int:
     evaluator = compiled(problem)
     ranks = [np.argsort(np.array(order, dtype=np.int64)) for order in orders]
-    able = [[d for d, ns in enumerate(task.service_ns) if ns is not None] for task in problem.tasks]
-    placements = [np.array(devices, dtype=np.int64) for devices in product(*able)]
+    able = [_places(problem, task) for task in problem.tasks]
+    placements = [np.array(places, dtype=np.int64) for places in product(*able)]
     return min(
-        evaluator.makespan_ns(devices, rank, False) for devices in placements for rank in ranks
+        evaluator.makespan_ns(places, rank, False) for places in placements for rank in ranks
     )
+
+
+def _places(problem: Problem, task: Task) -> list[int]:
+    """Where a task can run, at each of its widths."""
+    times = [dict(times_at(task, device)) for device in range(len(problem.devices))]
+    return [
+        index
+        for index, (device, width) in enumerate(problem.places)
+        if (width or task.width(device)) in times[device]
+    ]
 
 
 def _tails_ns(problem: Problem) -> list[int]:

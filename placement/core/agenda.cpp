@@ -42,21 +42,21 @@ void Agenda::book(Ns start_ns, Ns service_ns, std::int64_t width, Journal* journ
 DeviceAgenda::DeviceAgenda(const Problem& problem, Index device)
     : problem_(&problem), device_(device), lanes_(problem.device(device).lanes), thread_(1) {}
 
-Start DeviceAgenda::earliest(Index task, Ns ready_ns) const {
+Start DeviceAgenda::earliest(Index task, Index place, Ns ready_ns) const {
   Ns submission_ns = 0;
   if (const Ns held_ns = this->held_ns(task); held_ns > 0) {
     const Ns submit_ns = problem_->device(device_).submit_ns;
     submission_ns = thread_.earliest_ns(std::max<Ns>(0, ready_ns - submit_ns), held_ns, 1);
     ready_ns = std::max(ready_ns, later(submission_ns, submit_ns));
   }
-  const Ns service_ns = problem_->service_ns(task, device_);
-  return {lanes_.earliest_ns(ready_ns, service_ns, problem_->width(task, device_)), submission_ns};
+  const Ns service_ns = problem_->service_ns(task, place);
+  return {lanes_.earliest_ns(ready_ns, service_ns, problem_->width(task, place)), submission_ns};
 }
 
-void DeviceAgenda::book(Index task, const Start& start, Journal* journal) {
+void DeviceAgenda::book(Index task, Index place, const Start& start, Journal* journal) {
   if (const Ns held_ns = this->held_ns(task); held_ns > 0)
     thread_.book(start.submission_ns, held_ns, 1, journal);
-  lanes_.book(start.start_ns, problem_->service_ns(task, device_), problem_->width(task, device_),
+  lanes_.book(start.start_ns, problem_->service_ns(task, place), problem_->width(task, place),
               journal);
 }
 

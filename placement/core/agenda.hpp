@@ -50,10 +50,10 @@ class DeviceAgenda {
  public:
   DeviceAgenda(const Problem& problem, Index device);
 
-  /// The earliest start at or after `ready_ns`, submission included.
-  [[nodiscard]] Start earliest(Index task, Ns ready_ns) const;
+  /// The earliest start at or after `ready_ns`, submission included, at one of the device's places.
+  [[nodiscard]] Start earliest(Index task, Index place, Ns ready_ns) const;
   /// Takes what `earliest` found; noted in the journal, if there is one.
-  void book(Index task, const Start& start, Journal* journal = nullptr);
+  void book(Index task, Index place, const Start& start, Journal* journal = nullptr);
 
  private:
   [[nodiscard]] Ns held_ns(Index task) const noexcept;

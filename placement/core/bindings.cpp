@@ -43,10 +43,11 @@ std::vector<Row> rows_of(std::vector<Tuple> given) {
 }
 
 void make(Evaluator* self, std::vector<DeviceTuple> devices, std::vector<LinkTuple> links,
-          std::vector<TaskTuple> tasks, std::vector<TensorTuple> tensors) {
+          std::vector<TaskTuple> tasks, std::vector<TensorTuple> tensors,
+          const std::vector<Index>& homes) {
   new (self) Evaluator(Problem(rows_of<Device>(std::move(devices)), rows_of<Link>(std::move(links)),
                                rows_of<TaskRow>(std::move(tasks)),
-                               rows_of<TensorRow>(std::move(tensors))));
+                               rows_of<TensorRow>(std::move(tensors)), homes));
 }
 
 Placed placed(const Numbers& device_of, const Numbers& priority, bool is_fifo,
@@ -88,12 +89,16 @@ NB_MODULE(_evaluator, m) {
       m, "Evaluator", "One problem; keeps no Python object, and any threads may ask at once.");
   evaluator
       .def("__init__", &make, "devices"_a, "links"_a, "tasks"_a, "tensors"_a,
+           "homes"_a = std::vector<Index>(),
            R"(Read a problem; ValueError says what is out of range.
 
 Rows have the fields of placement/problem.py: devices name, lanes, memory, submit_ns,
 slowdown; links source, target, latency_ns, bytes_per_s, occupancy_ns, staging_bytes,
 pageable; tasks name, service_ns, widths, launch_ns; tensors producer, consumers,
-size_bytes, is_output. Memories are numbers.)")
+size_bytes, is_output. Memories are numbers.
+
+A place is a device, or one once more for tasks that may take more of its lanes; homes has
+the devices of the latter. Tasks have numbers for each place, placements are of places.)")
       .def(
           "makespan_ns",
           [](Evaluator& evaluator, const Numbers& device_of, const Numbers& priority, bool is_fifo,

@@ -18,7 +18,7 @@ double least_ns(const Problem& problem, Index task, Index device) {
 
 double fastest_ns(const Problem& problem, Index task) {
   double least = std::numeric_limits<double>::infinity();
-  for (Index device = 0; device < problem.device_count(); ++device)
+  for (Index device = 0; device < problem.place_count(); ++device)
     if (problem.can_run(task, device)) least = std::min(least, least_ns(problem, task, device));
   return least;
 }
@@ -49,7 +49,7 @@ Candidates::Candidates(const Problem& problem, Ns most_ns) {
   for (Index task = 0; task < problem.task_count(); ++task) {
     const double others = paths.before[at(task)] + paths.after[at(task)];
     devices.clear();
-    for (Index device = 0; device < problem.device_count(); ++device)
+    for (Index device = 0; device < problem.place_count(); ++device)
       if (problem.can_run(task, device) &&
           others + least_ns(problem, task, device) <= static_cast<double>(most_ns))
         devices.push_back(device);

@@ -8,7 +8,7 @@
 
 namespace placement {
 
-/// The devices of each task on which it lies on no path that alone is too long, each other task
+/// The places of each task on which it lies on no path that alone is too long, each other task
 /// taken where it is fastest and no copy counted. Never changes.
 class Candidates {
  public:
@@ -16,7 +16,7 @@ class Candidates {
 
   [[nodiscard]] std::span<const Index> devices(Index task) const noexcept { return devices_[task]; }
   [[nodiscard]] bool allows(Index task, Index device) const noexcept;
-  /// Tasks with several devices.
+  /// Tasks with several places.
   [[nodiscard]] const std::vector<Index>& movable() const noexcept { return movable_; }
 
  private:

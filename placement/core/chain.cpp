@@ -26,7 +26,7 @@ double middle_ns(const Problem& problem) {
   std::vector<Ns> times;
   for (Index task = 0; task < problem.task_count(); ++task) {
     Ns least_ns = end_of_times_ns;
-    for (Index device = 0; device < problem.device_count(); ++device)
+    for (Index device = 0; device < problem.place_count(); ++device)
       if (problem.can_run(task, device))
         least_ns = std::min(least_ns, problem.service_ns(task, device));
     if (least_ns > 0) times.push_back(least_ns);

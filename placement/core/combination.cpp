@@ -21,8 +21,8 @@ struct Way {
 
 class Combination {
  public:
-  Combination(Index device_count, const Parts& parts, std::span<const PartLengths> plans)
-      : parts_(parts), plans_(plans), states_(at(device_count)) {}
+  Combination(Index place_count, const Parts& parts, std::span<const PartLengths> plans)
+      : parts_(parts), plans_(plans), states_(at(place_count)) {}
 
   /// The plan of each part.
   std::vector<std::size_t> run();
@@ -70,9 +70,9 @@ void Combination::extend(std::size_t part) {
 
 }  // namespace
 
-std::vector<std::size_t> shortest_parts(Index device_count, const Parts& parts,
+std::vector<std::size_t> shortest_parts(Index place_count, const Parts& parts,
                                         std::span<const PartLengths> plans) {
-  return Combination(device_count, parts, plans).run();
+  return Combination(place_count, parts, plans).run();
 }
 
 Plan combined(Evaluator& evaluator, const Parts& parts, std::span<const Plan> plans) {
@@ -80,7 +80,7 @@ Plan combined(Evaluator& evaluator, const Parts& parts, std::span<const Plan> pl
   for (const Plan& plan : plans)
     known.push_back({plan.device_of, lengths_ns(parts, plan.schedule, plan.makespan_ns)});
   const std::vector<std::size_t> chosen =
-      shortest_parts(evaluator.problem().device_count(), parts, known);
+      shortest_parts(evaluator.problem().place_count(), parts, known);
   const auto plan_at = [&](Index task) -> const Plan& {
     return plans[chosen[at(parts.part_of[at(task)])]];
   };

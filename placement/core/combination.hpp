@@ -18,7 +18,7 @@ struct PartLengths {
 
 /// Of which plan each part is shortest, such that tasks which close parts are where both sides have
 /// them; the first among equals. There must be a plan.
-[[nodiscard]] std::vector<std::size_t> shortest_parts(Index device_count, const Parts& parts,
+[[nodiscard]] std::vector<std::size_t> shortest_parts(Index place_count, const Parts& parts,
                                                       std::span<const PartLengths> plans);
 
 /// The plan that these parts make. By the plans' own lengths of parts, so where parts touch each

@@ -76,7 +76,7 @@ void Descent::add_moves(const std::vector<Index>& tasks) {
   // A chain's tasks ascend, and so do their parts.
   const Index last = tasks.back();
   const Index last_part = part(last) + (parts_.closes(last) ? 1 : 0);
-  for (Index device = 0; device < problem_.device_count(); ++device) {
+  for (Index device = 0; device < problem_.place_count(); ++device) {
     Move move{{}, device, part(tasks.front()), last_part};
     for (const Index task : tasks)
       if (problem_.can_run(task, device)) move.tasks.push_back(task);

@@ -9,7 +9,7 @@
 
 namespace placement {
 
-/// Some tasks to another device, and the parts whose length that may change.
+/// Some tasks to another place, and the parts whose length that may change.
 struct Move {
   std::vector<Index> tasks;
   Index device;

@@ -80,11 +80,11 @@ Drift::State Drift::changed() {
 }
 
 void Drift::change_devices(State& state) {
-  const Index devices = problem_.device_count();
+  const Index place_count = problem_.place_count();
   for (Index task = 0; task < problem_.task_count(); ++task) {
     const Index size = std::max(least_size, size_of_[at(parts_.part_of[at(task)])]);
     if (uniform() * size >= 1) continue;
-    const auto device = static_cast<Index>(uniform() * devices);
+    const auto device = static_cast<Index>(uniform() * place_count);
     if (problem_.can_run(task, device)) state.device_of[at(task)] = device;
   }
 }
@@ -122,7 +122,7 @@ std::vector<std::int64_t> Drift::ranks_by_part(const std::vector<double>& keys) 
 bool Drift::take_parts(const State& other) {
   const std::array<PartLengths, 2> both{PartLengths{state_.device_of, state_.lengths_ns},
                                         PartLengths{other.device_of, other.lengths_ns}};
-  const auto chosen = shortest_parts(problem_.device_count(), parts_, both);
+  const auto chosen = shortest_parts(problem_.place_count(), parts_, both);
   const auto is_others = [&](Index part) { return chosen[at(part)] == 1; };
   bool takes_any = false;
   for (Index part = 0; part < parts_.count(); ++part) {

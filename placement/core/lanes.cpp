@@ -29,14 +29,14 @@ void Lanes::reset() noexcept {
 }
 
 void Lanes::end(Index task) noexcept {
-  free_ += query_->problem.width(task, device_);
+  free_ += query_->width(task);
   if (has_wide_) std::erase(running_, task);
 }
 
 void Lanes::dispatch(Ns now_ns) {
   while (free_ > 0 && !queue_.empty()) {
     const Index head = query_->task(queue_.first());
-    const std::int64_t width = query_->problem.width(head, device_);
+    const std::int64_t width = query_->width(head);
     if (width > free_) {
       if (!start_behind(width, now_ns)) return;
       continue;
@@ -74,7 +74,7 @@ double Lanes::least_end_ns(Ns now_ns) const noexcept {
 }
 
 void Lanes::start(Index task, std::int64_t width, Ns now_ns) {
-  const Ns service_ns = query_->problem.service_ns(task, device_);
+  const Ns service_ns = query_->service_ns(task);
   free_ -= width;
   if (has_wide_) running_.push_back(task);
   query_->start(task, now_ns, service_ns);
@@ -87,9 +87,8 @@ bool Lanes::start_behind(std::int64_t width, Ns now_ns) {
   if (time_ns <= 0) return false;
   for (const Key key : queue_.firsts(backfill_looks)) {
     const Index task = query_->task(key);
-    const Ns service_ns = query_->problem.service_ns(task, device_);
-    if (query_->problem.width(task, device_) != 1 || service_ns <= 0 || service_ns > time_ns)
-      continue;
+    const Ns service_ns = query_->service_ns(task);
+    if (query_->width(task) != 1 || service_ns <= 0 || service_ns > time_ns) continue;
     queue_.erase(key);
     start(task, 1, now_ns);
     return true;
@@ -104,7 +103,7 @@ Ns Lanes::free_ns(std::int64_t width) {
   Ns end_ns = 0;
   for (const Index task : running_) {
     if (free >= width) break;
-    free += query_->problem.width(task, device_);
+    free += query_->width(task);
     end_ns = end_of(task);
   }
   return end_ns;

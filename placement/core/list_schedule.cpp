@@ -24,7 +24,7 @@ struct Waiting {
   }
 };
 
-/// A task on a device; the cost is its end and what lies ahead.
+/// A task at a place; the cost is its end and what lies ahead.
 struct Offer {
   Ns end_ns, cost_ns;
   Start start;
@@ -42,7 +42,7 @@ class Scheduler {
 
  private:
   void place(Index task);
-  /// In the order of devices; std::invalid_argument if there is none.
+  /// In the order of places; std::invalid_argument if there is none.
   void find_offers(Index task, std::vector<Offer>& found);
   Ns inputs_ns(Index task, Index device) const;
   /// The same where copies over one link wait for each other, and are booked if that is asked for.
@@ -118,12 +118,14 @@ void Scheduler::place(Index task) {
 
 void Scheduler::find_offers(Index task, std::vector<Offer>& found) {
   found.clear();
-  for (Index device = 0; device < problem_.device_count(); ++device) {
-    const Ns ahead_ns = rules_.ahead_ns[at(task) * at(problem_.device_count()) + at(device)];
+  const Index end = rules_.is_narrow ? problem_.device_count() : problem_.place_count();
+  for (Index device = 0; device < end; ++device) {
+    const Index home = problem_.home(device);
+    const Ns ahead_ns = rules_.ahead_ns[at(task) * at(problem_.device_count()) + at(home)];
     if (ahead_ns < 0 || !problem_.can_run(task, device)) continue;
     const Ns ready_ns =
         rules_.has_links ? inputs_by_links_ns(task, device, false) : inputs_ns(task, device);
-    const Start start = agendas_[at(device)].earliest(task, ready_ns);
+    const Start start = agendas_[at(home)].earliest(task, device, ready_ns);
     const Ns end_ns = later(start.start_ns, problem_.service_ns(task, device));
     found.push_back({end_ns, later(end_ns, ahead_ns), start, device});
   }
@@ -229,7 +231,7 @@ Ns Scheduler::readers_end_ns(Index task, const Offer& offer, const std::vector<I
   for (const Index reader : readers) {
     find_offers(reader, readers_offers_);
     const Offer best = std::ranges::min(readers_offers_, {}, by_cost);
-    agendas_[at(best.device)].book(reader, best.start, &journal);
+    agendas_[at(problem_.home(best.device))].book(reader, best.device, best.start, &journal);
     end_ns = std::max(end_ns, best.cost_ns);
   }
   device_of_[at(task)] = nobody;
@@ -250,7 +252,7 @@ std::vector<Index> Scheduler::readers_by_rank(Index task) const {
 }
 
 void Scheduler::take(Index task, const Offer& offer, Journal* journal) {
-  agendas_[at(offer.device)].book(task, offer.start, journal);
+  agendas_[at(problem_.home(offer.device))].book(task, offer.device, offer.start, journal);
   device_of_[at(task)] = offer.device;
   start_ns_[at(task)] = offer.start.start_ns;
   end_ns_[at(task)] = offer.end_ns;

@@ -1,4 +1,4 @@
-// List scheduling: tasks by rank, each on a device that a policy's rule chooses.
+// List scheduling: tasks by rank, each on a device and at a width that a policy's rule chooses.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,10 @@ struct ListRules {
   std::span<const std::int64_t> ahead_ns;  ///< a table (tables.hpp); below 0: not on that device
   Choice choice = Choice::least;
   bool has_links = false;  ///< whether copies over one link wait for each other
+  bool is_narrow = false;  ///< whether each task has only its narrowest width
 };
 
-/// Devices and planned starts, by task.
+/// Places and planned starts, by task.
 struct ListSchedule {
   std::vector<std::int64_t> device_of, start_ns;
 };

@@ -147,9 +147,14 @@ void Moves::swap(Replay& replay, Random& random) const {
   const Index task = random.below(problem_.task_count());
   for (int looks = 8; looks > 0; --looks) {
     const Index other = replay.task_at(rank_near(random, replay.rank(task)));
-    if (other == task || replay.device(other) != replay.device(task)) continue;
+    if (other == task || home(replay, other) != home(replay, task)) continue;
     return replay.swap_ranks(task, other);
   }
+}
+
+/// The device that a task is on, however wide.
+Index Moves::home(const Replay& replay, Index task) const {
+  return problem_.home(replay.device(task));
 }
 
 void Moves::place_if(Replay& replay, Index task, Index device) const {
@@ -161,7 +166,7 @@ Index Moves::any_movable(Random& random) const {
   return movable[at(random.below(static_cast<Index>(movable.size())))];
 }
 
-/// One of a movable task's devices on which it is not.
+/// One of a movable task's places at which it is not: another device, or another width.
 Index Moves::other_device(const Replay& replay, Random& random, Index task) const {
   const auto devices = candidates_.devices(task);
   const std::size_t place = at(random.below(static_cast<Index>(devices.size()) - 1));

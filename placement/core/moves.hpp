@@ -10,9 +10,9 @@
 
 namespace placement {
 
-/// Proposes changes: of devices (a task, the tasks around a tensor, a chain, two tasks that change
-/// places), of the order (a task earlier or later, two that change ranks), of both (a window that
-/// is placed anew). Used by one thread at a time.
+/// Proposes changes: of devices and widths (a task, the tasks around a tensor, a chain, two tasks
+/// that change places), of the order (a task earlier or later, two that change ranks), of both (a
+/// window that is placed anew). Used by one thread at a time.
 class Moves {
  public:
   /// `most_ns`: no task goes to where it cannot be in a plan of that length.
@@ -31,6 +31,7 @@ class Moves {
   void shift(Replay& replay, Random& random) const;
   void swap(Replay& replay, Random& random) const;
 
+  [[nodiscard]] Index home(const Replay& replay, Index task) const;
   void place_if(Replay& replay, Index task, Index device) const;
   [[nodiscard]] Index any_movable(Random& random) const;
   [[nodiscard]] Index other_device(const Replay& replay, Random& random, Index task) const;

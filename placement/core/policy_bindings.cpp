@@ -67,11 +67,12 @@ std::tuple<Table, RealColumn, Table> hoft_tables(const Evaluator& evaluator) {
 
 std::tuple<Column, Column> schedule(const Evaluator& evaluator, const Reals& ranks,
                                     const Numbers2& ahead_ns, const std::string& choice,
-                                    bool has_links) {
+                                    bool has_links, bool is_narrow) {
   const ListRules rules{{ranks.data(), ranks.size()},
                         {ahead_ns.data(), ahead_ns.size()},
                         choice_of(choice),
-                        has_links};
+                        has_links,
+                        is_narrow};
   ListSchedule found;
   {
     const nb::gil_scoped_release released;
@@ -140,14 +141,14 @@ ValueError names the task that cannot run where it was placed.)")
 
 The first and the last are in ns, by task and device, as ways_home_ns.)")
       .def("list_schedule", &schedule, "ranks"_a, "ahead_ns"_a, "choice"_a = "least",
-           "has_links"_a = false,
-           R"(Devices and planned starts of a list schedule, by task.
+           "has_links"_a = false, "is_narrow"_a = false,
+           R"(Places and planned starts of a list schedule, by task.
 
-Of tasks that are ready the highest rank is next. Which device it gets: with choice "least"
+Of tasks that are ready the highest rank is next. Which place it gets: with choice "least"
 that with the least end plus ahead_ns (by task and device; below 0 bars it), with "fastest"
 one of that where it ends first and the one that is fastest, with "readers" the one after
 which its readers end first. has_links: copies over one link wait for each other, which goes
-with the first two.)")
+with the first two. is_narrow: each task has only its narrowest width.)")
       .def("search", &search, "placements"_a, "descent"_a, "drift"_a = 0, "seed"_a = 0,
            R"(Devices, priorities and makespan of the best of placements, improved.
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -25,13 +26,17 @@ bool is_index(Index index, std::size_t count) {
 }  // namespace
 
 Problem::Problem(std::vector<Device> devices, std::vector<Link> links,
-                 const std::vector<TaskRow>& tasks, const std::vector<TensorRow>& tensors)
-    : devices_(std::move(devices)), links_(std::move(links)) {
+                 const std::vector<TaskRow>& tasks, const std::vector<TensorRow>& tensors,
+                 const std::vector<Index>& homes)
+    : devices_(std::move(devices)),
+      device_count_(static_cast<Index>(devices_.size())),
+      links_(std::move(links)) {
   constexpr auto most = static_cast<std::size_t>(std::numeric_limits<Index>::max());
   check(tasks.size() < most && tensors.size() < most, "problem: more than 2^31 tasks or tensors");
   check(!devices_.empty(), "at least one device is needed");
   check_machine();
   find_links();
+  add_places(homes);
   add_tasks(tasks);
   add_tensors(tensors);
   find_streams();
@@ -70,9 +75,21 @@ void Problem::find_links() {
             "no link from the memory of '" + a.name + "' to that of '" + b.name + "'");
 }
 
+void Problem::add_places(const std::vector<Index>& homes) {
+  homes_.resize(devices_.size());
+  std::iota(homes_.begin(), homes_.end(), 0);
+  for (const Index home : homes) {
+    check(is_index(home, at(device_count_)), "places: a device is unknown");
+    homes_.push_back(home);
+    devices_.push_back(Device(device(home)));
+  }
+}
+
 void Problem::add_tasks(const std::vector<TaskRow>& tasks) {
   has_wide_.assign(devices_.size(), 0);
   for (const TaskRow& task : tasks) add_row(task);
+  for (std::size_t place = 0; place < homes_.size(); ++place)
+    has_wide_[place] = has_wide_[at(homes_[place])];
 }
 
 void Problem::add_row(const TaskRow& task) {
@@ -80,7 +97,7 @@ void Problem::add_row(const TaskRow& task) {
   const auto fits = [&](std::size_t size) { return size == 0 || size == devices_.size(); };
   check(task.service_ns.size() == devices_.size() && fits(task.widths.size()) &&
             fits(task.launch_ns.size()),
-        who + "service_ns, widths and launch_ns must have a number for each device");
+        who + "service_ns, widths and launch_ns must have a number for each place");
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     const std::optional<Ns> service_ns = task.service_ns[d];
     const std::int64_t width = task.widths.empty() ? 1 : task.widths[d];
@@ -91,7 +108,7 @@ void Problem::add_row(const TaskRow& task) {
     service_ns_.push_back(service_ns.value_or(cannot_run_ns));
     widths_.push_back(width);
     launch_ns_.push_back(launch_ns);
-    if (width > 1) has_wide_[d] = 1;
+    if (width > 1) has_wide_[at(homes_[d])] = 1;
   }
   names_.push_back(task.name);
 }
@@ -129,6 +146,8 @@ void Problem::find_streams() {
     const bool has_rules = here.submit_ns > 0 || !here.slowdown.empty();
     has_streams_.push_back(has_rules || has_launches || is_pageable ? 1 : 0);
   }
+  for (Index place = device_count(); place < place_count(); ++place)
+    has_streams_.push_back(has_streams_[at(home(place))]);
 }
 
 Ns Problem::hold_ns(const Link& link, std::int64_t size_bytes) const {

@@ -30,7 +30,7 @@ struct Link {
   bool is_pageable = false;
 };
 
-/// A task as it is handed over, with a number for each device.
+/// A task as it is handed over, with a number for each place.
 struct TaskRow {
   std::string name;
   std::vector<std::optional<Ns>> service_ns;  ///< none where it cannot run
@@ -47,6 +47,10 @@ struct TensorRow {
 };
 
 /// Tasks in a topological order, tensors and the machine. Never changes, so any thread may read it.
+///
+/// A place is a device, or a device once more for the tasks that may take more lanes of it: of
+/// which task it is the width is the task's. The devices are the first places, and what is asked of
+/// a device may be asked of any place of its.
 class Problem {
  public:
   struct Tensor {
@@ -55,18 +59,21 @@ class Problem {
     bool is_output;
   };
 
-  /// Throws std::invalid_argument, naming what is wrong, where an index or a number is out of
-  /// range.
+  /// `homes` has the device of each place beyond the devices. Throws std::invalid_argument, naming
+  /// what is wrong, where an index or a number is out of range.
   Problem(std::vector<Device> devices, std::vector<Link> links, const std::vector<TaskRow>& tasks,
-          const std::vector<TensorRow>& tensors);
+          const std::vector<TensorRow>& tensors, const std::vector<Index>& homes = {});
 
   [[nodiscard]] Index task_count() const noexcept { return static_cast<Index>(names_.size()); }
   [[nodiscard]] Index tensor_count() const noexcept { return static_cast<Index>(tensors_.size()); }
-  [[nodiscard]] Index device_count() const noexcept { return static_cast<Index>(devices_.size()); }
+  [[nodiscard]] Index device_count() const noexcept { return device_count_; }
+  [[nodiscard]] Index place_count() const noexcept { return static_cast<Index>(devices_.size()); }
   [[nodiscard]] Index memory_count() const noexcept { return memory_count_; }
   [[nodiscard]] Index link_count() const noexcept { return static_cast<Index>(links_.size()); }
 
   [[nodiscard]] const Device& device(Index index) const noexcept { return devices_[at(index)]; }
+  /// The device whose lanes a place is of.
+  [[nodiscard]] Index home(Index place) const noexcept { return homes_[at(place)]; }
   [[nodiscard]] const Link& link(Index index) const noexcept { return links_[at(index)]; }
   [[nodiscard]] const Tensor& tensor(Index index) const noexcept { return tensors_[at(index)]; }
   [[nodiscard]] const std::string& name(Index task) const noexcept { return names_[at(task)]; }
@@ -91,7 +98,7 @@ class Problem {
     return launch_ns_[cell(task, device)];
   }
 
-  /// Whether any task occupies several lanes of the device.
+  /// Whether any task may occupy several lanes of the device.
   [[nodiscard]] bool has_wide(Index device) const noexcept { return has_wide_[at(device)] != 0; }
   /// Whether streams.hpp has the device's rules rather than lanes.hpp.
   [[nodiscard]] bool has_streams(Index device) const noexcept {
@@ -126,21 +133,24 @@ class Problem {
     return at(task) * devices_.size() + at(device);
   }
   void check_machine();
+  void add_places(const std::vector<Index>& homes);
   void add_tasks(const std::vector<TaskRow>& tasks);
   void add_row(const TaskRow& task);
   void add_tensors(const std::vector<TensorRow>& tensors);
   void find_links();
   void find_streams();
 
-  std::vector<Device> devices_;
+  std::vector<Device> devices_;  // by place
+  std::vector<Index> homes_;     // by place
+  Index device_count_;
   std::vector<Link> links_;
   Index memory_count_ = 0;
   std::vector<Index> link_between_;  // by source and target memory
   std::vector<std::string> names_;   // of tasks
-  std::vector<Ns> service_ns_;       // by task and device, as the next two
+  std::vector<Ns> service_ns_;       // by task and place, as the next two
   std::vector<std::int64_t> widths_;
   std::vector<Ns> launch_ns_;
-  std::vector<char> has_wide_, has_streams_;  // by device
+  std::vector<char> has_wide_, has_streams_;  // by place
   std::vector<Tensor> tensors_;
   IndexLists inputs_, outputs_, consumers_;
   std::vector<Index> given_;

@@ -51,7 +51,7 @@ void Query::rewind() {
 void Query::take_devices(std::span<const std::int64_t> devices) {
   for (Index task = 0; task < problem.task_count(); ++task) {
     const std::int64_t device = devices[at(task)];
-    if (device < 0 || device >= problem.device_count())
+    if (device < 0 || device >= problem.place_count())
       throw std::invalid_argument("task '" + problem.name(task) + "': device " +
                                   std::to_string(device) + " is unknown");
     const auto here = static_cast<Index>(device);

@@ -25,7 +25,7 @@ struct Event {
   friend bool operator>(const Event& a, const Event& b) noexcept { return b < a; }
 };
 
-/// Which device runs each task, how urgent each is (lower starts first), in which order queues go,
+/// Which place runs each task, how urgent each is (lower starts first), in which order queues go,
 /// and who is held.
 struct Placed {
   std::span<const std::int64_t> device_of, priority;
@@ -47,6 +47,14 @@ class Query {
     return {is_fifo ? ready_ns[at(task)] : 0, rank_of[at(task)]};
   }
   [[nodiscard]] Index device(Index task) const noexcept { return device_of[at(task)]; }
+  [[nodiscard]] Index home(Index task) const noexcept { return problem.home(device(task)); }
+  /// Lanes that a task takes where it was placed, and for how long.
+  [[nodiscard]] std::int64_t width(Index task) const noexcept {
+    return problem.width(task, device(task));
+  }
+  [[nodiscard]] Ns service_ns(Index task) const noexcept {
+    return problem.service_ns(task, device(task));
+  }
   [[nodiscard]] Index memory(Index task) const noexcept { return memory_of[at(task)]; }
   [[nodiscard]] Index task(Key key) const noexcept { return task_at[at(key.rank)]; }
 
@@ -60,7 +68,7 @@ class Query {
   const Problem& problem;
   bool is_fifo = false;
   Holds holds;
-  std::vector<Index> device_of, memory_of;  ///< of each task
+  std::vector<Index> device_of, memory_of;  ///< place and memory of each task
   std::vector<Index> rank_of, task_at;      ///< of each task, by priority; the task of each rank
   std::vector<Index> missing;               ///< inputs that each task still lacks
   std::vector<Ns> ready_ns, start_ns, end_ns;

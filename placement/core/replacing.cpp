@@ -83,7 +83,7 @@ void Replacing::find_free(const Replay& replay) {
   first_ns_ = unknown;
   for (const Index task : window_) {
     const auto start = static_cast<double>(replay.start_ns(task));
-    double& free = free_ns_[at(replay.device(task))];
+    double& free = free_ns_[at(problem_.home(replay.device(task)))];
     free = std::min(free, start);
     first_ns_ = std::min(first_ns_, start);
     end_ns_[at(task)] = static_cast<double>(replay.end_ns(task));
@@ -97,7 +97,7 @@ void Replacing::put(Replay& replay, Random& random, Index task) {
   Index best_device = replay.device(task);
   for (const Index device : candidates_.devices(task)) {
     const double ready = ready_ns(replay, task, device);
-    const double start = std::max(ready, free_ns_[at(device)]);
+    const double start = std::max(ready, free_ns_[at(problem_.home(device))]);
     const double end = start + static_cast<double>(problem_.service_ns(task, device));
     const double seen = (end - first_ns_) * (1 + noise * random.unit());
     if (seen >= best) continue;
@@ -109,7 +109,7 @@ void Replacing::put(Replay& replay, Random& random, Index task) {
   const double lanes = static_cast<double>(problem_.device(best_device).lanes) /
                        static_cast<double>(problem_.width(task, best_device));
   const double takes = end_ns_[at(task)] - start_ns_[at(task)];
-  free_ns_[at(best_device)] = start_ns_[at(task)] + takes / lanes;
+  free_ns_[at(problem_.home(best_device))] = start_ns_[at(task)] + takes / lanes;
   replay.place(task, best_device);
 }
 

@@ -61,7 +61,7 @@ Replay::Replay(const Problem& problem, const Placed& placed)
 void Replay::reset(const Placed& placed) {
   query_.begin(placed);
   std::ranges::fill(uses_, 0);
-  for (const Index device : query_.device_of) ++uses_[at(device)];
+  for (const Index device : query_.device_of) ++uses_[at(problem_.home(device))];
   forget_change();
   spare(0, saved_.size());
   from_ = 0;
@@ -77,8 +77,8 @@ void Replay::place(Index task, Index device) {
   mark(task);
   query_.device_of[at(task)] = device;
   query_.memory_of[at(task)] = problem_.device(device).memory;
-  const bool is_left = --uses_[at(before)] == 0;
-  const bool is_new = ++uses_[at(device)] == 1;
+  const bool is_left = --uses_[at(problem_.home(before))] == 0;
+  const bool is_new = ++uses_[at(problem_.home(device))] == 1;
   if (is_left || is_new) use_changed_ = depends_on_use_;
 }
 
@@ -260,8 +260,9 @@ void Replay::move_work() {
     if (after == changed.device_before) continue;
     for (std::size_t place = 0; place < from_; ++place) {
       std::vector<DeviceMoment>& devices = saved_[place].saved->moment.devices;
-      devices[at(changed.device_before)].work_ns -= work_ns(changed.task, changed.device_before);
-      devices[at(after)].work_ns += work_ns(changed.task, after);
+      devices[at(problem_.home(changed.device_before))].work_ns -=
+          work_ns(changed.task, changed.device_before);
+      devices[at(problem_.home(after))].work_ns += work_ns(changed.task, after);
     }
   }
 }
@@ -280,8 +281,8 @@ void Replay::undo() {
     query_.task_at[at(step->second)] = step->first;
   }
   for (const Changed& changed : changed_) {
-    --uses_[at(device(changed.task))];
-    ++uses_[at(changed.device_before)];
+    --uses_[at(problem_.home(device(changed.task)))];
+    ++uses_[at(problem_.home(changed.device_before))];
     query_.device_of[at(changed.task)] = changed.device_before;
     query_.memory_of[at(changed.task)] = problem_.device(changed.device_before).memory;
   }

@@ -39,7 +39,7 @@ class Replay {
   [[nodiscard]] std::span<const Index> devices() const noexcept { return query_.device_of; }
   [[nodiscard]] std::span<const Index> ranks() const noexcept { return query_.rank_of; }
 
-  /// Puts a task on a device that can run it.
+  /// Puts a task on a place that can run it.
   void place(Index task, Index device);
   void swap_ranks(Index a, Index b);
   /// Gives a task a rank; those in between move up.

@@ -159,7 +159,8 @@ void Simulation::restore_coming(const std::vector<Coming>& all) {
 }
 
 void Simulation::add_work(Index device, double lanes_ns) noexcept {
-  if (!streams_[at(device)]) lanes_[at(device)].add_work(lanes_ns);
+  const std::size_t home = at(problem_.home(device));
+  if (!streams_[home]) lanes_[home].add_work(lanes_ns);
 }
 
 double Simulation::least_end_ns() const noexcept {
@@ -171,7 +172,7 @@ double Simulation::least_end_ns() const noexcept {
 
 void Simulation::find_threads() {
   std::ranges::fill(is_used_, 0);
-  for (const Index device : query_.device_of) is_used_[at(device)] = 1;
+  for (const Index device : query_.device_of) is_used_[at(problem_.home(device))] = 1;
   for (Index link = 0; link < problem_.link_count(); ++link)
     wires_[at(link)].reset(thread_of(problem_.link(link)));
 }
@@ -197,7 +198,7 @@ void Simulation::book(const Event& event, Ns now_ns) {
 void Simulation::end(Index task, Ns now_ns) {
   ++ended_;
   ended_hash_ += mixed(static_cast<std::uint64_t>(task));
-  const Index device = query_.device(task);
+  const Index device = query_.home(task);
   if (streams_[at(device)])
     streams_[at(device)]->end(task);
   else
@@ -259,7 +260,7 @@ void Simulation::deliver(Index task, Ns now_ns) {
 
 void Simulation::enqueue(Index task, Ns now_ns) {
   query_.ready_ns[at(task)] = now_ns;
-  const Index device = query_.device(task);
+  const Index device = query_.home(task);
   if (streams_[at(device)])
     streams_[at(device)]->enqueue(task);
   else

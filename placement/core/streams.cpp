@@ -78,7 +78,7 @@ bool Streams::submit_one(Ns now_ns) {
   if (free_ns_ > now_ns) return false;
   if (queue_.empty()) return submit_ahead(now_ns);
   const Index head = query_->task(queue_.first());
-  std::int64_t wanted = query_->problem.width(head, device_);
+  std::int64_t wanted = query_->width(head);
   std::int64_t idle = 0;
   for (std::size_t lane = 0; lane < running_.size(); ++lane) idle += is_idle(lane) ? 1 : 0;
   if (idle < wanted) return wanted == 1 && submit_ahead(now_ns);
@@ -108,8 +108,8 @@ bool Streams::submit_ahead(Ns now_ns) {
 
 void Streams::consider_successors(Index running, std::optional<Prospect>& best) const {
   const auto look_at = [&](Index task) {
-    if (query_->device(task) != device_ || query_->launched_ns[Query::at(task)] >= 0) return;
-    if (query_->problem.width(task, device_) > 1) return;
+    if (query_->home(task) != device_ || query_->launched_ns[Query::at(task)] >= 0) return;
+    if (query_->width(task) > 1) return;
     if (const auto there_ns = inputs_ns(task)) consider(query_->key(task), *there_ns, best);
   };
   for (const Index tensor : query_->problem.outputs_of(running)) {
@@ -135,7 +135,7 @@ std::optional<Ns> Streams::inputs_ns(Index task) const {
   Ns latest_ns = 0;
   const auto look_at = [&](Index tensor) {
     const Index producer = query_->problem.tensor(tensor).producer;
-    if (producer == nobody || query_->device(producer) != device_) return;
+    if (producer == nobody || query_->home(producer) != device_) return;
     if (query_->is_running[Query::at(producer)] == 0) return;
     ++count;
     latest_ns = std::max(latest_ns, query_->end_ns[Query::at(producer)]);
@@ -176,7 +176,7 @@ bool Streams::start_all(Ns now_ns) {
     busy += running_[lane] != nobody ? 1 : 0;
   }
   for (const Index task : started_)
-    query_->start(task, now_ns, query_->problem.slowed_ns(task, device_, busy));
+    query_->start(task, now_ns, query_->problem.slowed_ns(task, query_->device(task), busy));
   return true;
 }
 

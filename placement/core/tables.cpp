@@ -128,7 +128,7 @@ std::vector<Ns> upward_ranks_ns(const Problem& problem, std::span<const std::int
                                 " devices for " + std::to_string(count) + " tasks");
   for (Index task = 0; task < count; ++task) {
     const std::int64_t device = device_of[at(task)];
-    if (device < 0 || device >= problem.device_count() ||
+    if (device < 0 || device >= problem.place_count() ||
         !problem.can_run(task, static_cast<Index>(device)))
       throw std::invalid_argument("task '" + problem.name(task) + "' cannot run on device " +
                                   std::to_string(device));

@@ -1,7 +1,7 @@
 // What lies before and after each task: what list schedules rank tasks and compare devices by.
 //
 // Tables have a number for each task and device, in the order of tasks. A number below 0 means that
-// the task cannot run there.
+// the task cannot run there. Of tasks with several widths they know the narrowest.
 #pragma once
 
 #include <cstdint>

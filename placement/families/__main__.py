@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from surplus.placement.families.registry import FAMILIES, family_problem
 from surplus.placement.graph_grower import MachineParams
+from surplus.placement.random_widths import with_widths
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,7 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     try:
         machine = MachineParams(asked.cpu_lanes, asked.gpu_lanes)
-        print(family_problem(asked.family, asked.tasks, asked.seed, machine).to_json())
+        problem = family_problem(asked.family, asked.tasks, asked.seed, machine)
+        print((with_widths(problem, asked.seed) if asked.widths else problem).to_json())
     except ValueError as error:
         print(f"families: error: {error}", file=sys.stderr)
         return 2
@@ -42,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=0, metavar="S", help="of all that is random (%(default)s)")
     add("--cpu-lanes", type=int, default=1, metavar="N", help="CPU workers (%(default)s)")
     add("--gpu-lanes", type=int, default=1, metavar="N", help="GPU streams (%(default)s)")
+    add("--widths", action="store_true", help="tasks may take several lanes at once, most of them")
     return parser
 
 

@@ -32,6 +32,17 @@ def test_the_problem_is_exactly_what_was_placed(
     assert simulate(problem, placed).makespan_ns == called.json()["makespan_ns"]
 
 
+def test_widths_are_taken_from_the_profile(engine: Command, tmp_path: Path) -> None:
+    written, profile = tmp_path / "problem.json", engine.path("fork_join-P.json")
+    engine(
+        "place", engine.path("fork_join.onnx"), "--profile", profile,
+        "--widths", "--problem", written,
+    )  # fmt: skip
+    graph = read(engine.path("fork_join.onnx"), engine.folder / "cache")
+    measured = Profile.load(profile)
+    assert Problem.from_json(written.read_text()) == problem_of(graph, measured, widths=True)
+
+
 def test_a_plan_for_onnx_runtime(engine: Command, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     called = engine(

@@ -3,6 +3,8 @@
 from copy import deepcopy
 from itertools import product
 
+from surplus.placement.widths import times_at
+
 _NEVER = 1 << 62
 
 
@@ -127,7 +129,7 @@ def readers_ns(problem, finishes):
 
 
 def list_schedule(problem, ranks, ahead_ns, choice, has_links=False):
-    """Devices and planned starts, by task."""
+    """Places and planned starts, by task."""
     kind = _LinkedSchedule if has_links else _Schedule
     return kind(problem, ranks, ahead_ns, choice).run()
 
@@ -136,7 +138,7 @@ class _Schedule:
     def __init__(self, problem, ranks, ahead_ns, choice):
         self.problem, self.ranks, self.ahead_ns, self.choice = problem, ranks, ahead_ns, choice
         self.agenda = [_Device(problem, index) for index in range(len(problem.devices))]
-        self.device_of = [-1] * len(problem.tasks)
+        self.device_of, self.place_of = [-1] * len(problem.tasks), [-1] * len(problem.tasks)
         self.starts, self.ends = [0] * len(problem.tasks), [0] * len(problem.tasks)
 
     def run(self):
@@ -146,23 +148,36 @@ class _Schedule:
             task = min(ready, key=lambda task: (-self.ranks[task], task))
             self.book(task, getattr(self, self.choice)(task, self.offers(task)))
             waiting.remove(task)
-        return self.device_of, self.starts
+        return self.place_of, self.starts
 
     def book(self, task, offer):
-        device, start, end, _ = offer
-        self.agenda[device].book(task, start, end - start)
-        self.device_of[task], self.starts[task], self.ends[task] = device, start, end
+        place, start, end, _ = offer
+        self.agenda[self.home(place)].book(task, start, end - start, self.at(task, place)[0])
+        self.place_of[task], self.device_of[task] = place, self.home(place)
+        self.starts[task], self.ends[task] = start, end
 
     def offers(self, task):
-        """(device, start, end, end and what lies ahead)."""
+        """(place, start, end, end and what lies ahead)."""
         found = []
-        for device, service_ns in enumerate(self.problem.tasks[task].service_ns):
-            if service_ns is None or self.ahead_ns[task][device] < 0:
+        for place in range(len(self.problem.places)):
+            device, at = self.home(place), self.at(task, place)
+            if at is None or self.ahead_ns[task][device] < 0:
                 continue
-            start = self.agenda[device].earliest(task, self.inputs_ns(task, device), service_ns)
+            width, service_ns = at
+            inputs_ns = self.inputs_ns(task, device)
+            start = self.agenda[device].earliest(task, inputs_ns, service_ns, width)
             end = start + service_ns
-            found.append((device, start, end, end + self.ahead_ns[task][device]))
+            found.append((place, start, end, end + self.ahead_ns[task][device]))
         return found
+
+    def home(self, place):
+        return self.problem.places[place][0]
+
+    def at(self, task, place):
+        """Width and time of a task at a place; None where it cannot run."""
+        device, width = self.problem.places[place]
+        times = times_at(self.problem.tasks[task], device)
+        return times[0] if times and not width else next((t for t in times if t[0] == width), None)
 
     def inputs_ns(self, task, device):
         ready = 0
@@ -180,10 +195,10 @@ class _Schedule:
         return min(offers, key=_by_cost)
 
     def fastest(self, task, offers):
-        service_ns = self.problem.tasks[task].service_ns
         first = min(offers, key=lambda offer: (offer[2], offer[1], offer[0]))
-        fast = min(offers, key=lambda offer: (service_ns[offer[0]], offer[2], offer[0]))
-        is_first = service_ns[first[0]] == service_ns[fast[0]] or first[3] < fast[3]
+        fast = min(offers, key=lambda offer: (offer[2] - offer[1], offer[2], offer[0]))
+        takes_ns = [end - start for _, start, end, _ in (first, fast)]
+        is_first = takes_ns[0] == takes_ns[1] or first[3] < fast[3]
         return first if is_first else fast
 
     def readers(self, task, offers):
@@ -200,18 +215,16 @@ class _Schedule:
         last = offer[3]
         for reader in readers:
             best = min(trial.offers(reader), key=_by_cost)
-            trial.agenda[best[0]].book(reader, best[1], best[2] - best[1])
+            width, service_ns = trial.at(reader, best[0])
+            trial.agenda[self.home(best[0])].book(reader, best[1], service_ns, width)
             last = max(last, best[3])
         return last
 
     def __deepcopy__(self, memo):
         twin = _Schedule(self.problem, self.ranks, self.ahead_ns, self.choice)
         twin.agenda = [device.copy() for device in self.agenda]
-        twin.device_of, twin.starts, twin.ends = (
-            list(self.device_of),
-            list(self.starts),
-            list(self.ends),
-        )
+        twin.device_of, twin.place_of = list(self.device_of), list(self.place_of)
+        twin.starts, twin.ends = list(self.starts), list(self.ends)
         return twin
 
 
@@ -224,7 +237,7 @@ class _LinkedSchedule(_Schedule):
         self.arrivals = {}
 
     def book(self, task, offer):
-        for index, memory, link, start, there in self.copies(task, offer[0]):
+        for index, memory, link, start, there in self.copies(task, self.home(offer[0])):
             self.links[link.name].book(
                 start, link.hold_ns(self.problem.tensors[index].size_bytes), 1
             )
@@ -285,17 +298,17 @@ class _Device:
         twin.submission = dict(self.submission)
         return twin
 
-    def earliest(self, task, ready, service_ns):
+    def earliest(self, task, ready, service_ns, width):
         if held_ns := self.held_ns(task):
             begin = self.thread.earliest(max(0, ready - self.submit_ns), held_ns, 1)
             self.submission[task] = begin
             ready = max(ready, begin + self.submit_ns)
-        return self.lanes.earliest(ready, service_ns, self.problem.tasks[task].width(self.index))
+        return self.lanes.earliest(ready, service_ns, width)
 
-    def book(self, task, start, service_ns):
+    def book(self, task, start, service_ns, width):
         if held_ns := self.held_ns(task):
             self.thread.book(self.submission[task], held_ns, 1)
-        self.lanes.book(start, service_ns, self.problem.tasks[task].width(self.index))
+        self.lanes.book(start, service_ns, width)
 
     def held_ns(self, task):
         return self.submit_ns + self.problem.tasks[task].launches_ns(self.index)

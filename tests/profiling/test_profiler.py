@@ -22,6 +22,7 @@ from surplus.engine.profiling.profile import Profile, TensorProfile
 from surplus.engine.profiling.profiler import profile_graph
 from surplus.engine.profiling.timing import Timing
 from surplus.engine.profiling.timing_store import TimingStore
+from surplus.placement.widths import narrow
 
 DEVICES = parse_devices("cpu:2,emulated:gpu")
 INPUTS = {"x": np.ones((3, 16), np.float32), "names": np.array(["b", "a"], dtype=object)}
@@ -298,6 +299,16 @@ def test_problem(graph, profile: Profile) -> None:
     assert sizes["a"] == 4 * 48
     assert sizes["s"] == 0
     assert len(problem.links) == 2
+
+
+def test_tasks_may_take_the_widths_that_were_profiled(graph, profile: Profile) -> None:
+    problem = problem_of(graph, profile, widths=True)
+    width = profile.device("cpu").widths[-1]
+    assert width > 1
+    assert problem.places == ((0, 0), (1, 0), (0, width))
+    for task in problem.tasks:
+        assert task.wider_ns == (((width, profile.service_ns(task.name, "cpu", width)),), ())
+    assert problem_of(graph, profile) == narrow(problem)
 
 
 def test_problem_for_fewer_devices_and_other_lanes(graph, profile: Profile) -> None:

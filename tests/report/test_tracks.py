@@ -1,7 +1,7 @@
 import pytest
 
 from surplus.engine.report.palette import COPY_COLOUR, legend, palette
-from surplus.engine.report.tracks import heading, tracks
+from surplus.engine.report.tracks import heading, label_of, tracks
 from surplus.placement.timeline import Timeline
 
 
@@ -26,6 +26,14 @@ def test_devices_come_first_with_a_row_per_lane_then_links(make_span):
 def test_a_wide_span_is_in_each_of_its_lanes(make_span):
     wide = make_span("wide", 0, 5, "cpu", (0, 1))
     assert [spans for _, spans in tracks(Timeline.of([wide], "measured"))] == [[wide], [wide]]
+
+
+def test_a_wide_span_says_how_wide_it_is(make_span):
+    assert label_of(make_span("wide", 0, 5, "cpu", (0, 1, 3))) == "wide (3 lanes)"
+    assert (
+        label_of(make_span("both", 0, 5, "cpu", (0, 1), queries=2)) == "both (2 lanes, 2 queries)"
+    )
+    assert label_of(make_span("t", 0, 5, "gpu->host")) == "copy t"
 
 
 def test_copies_that_overlap_get_rows_of_their_own(make_span):

@@ -6,6 +6,7 @@ from surplus.placement import Problem, lower_bounds, make_policy, simulate, vali
 from surplus.placement.families import FAMILIES, family_problem
 from surplus.placement.families.__main__ import main
 from surplus.placement.graph_grower import MachineParams
+from surplus.placement.widths import narrow
 
 NAMES = (
     "detector",
@@ -75,5 +76,9 @@ def test_the_command_prints_a_problem(capsys):
     assert main(["layered", "--tasks", "40", "--seed", "7", "--gpu-lanes", "3"]) == 0
     problem = Problem.from_json(capsys.readouterr().out)
     assert problem == family_problem("layered", 40, 7, MachineParams(gpu_lanes=3))
+    assert main(["layered", "--tasks", "40", "--seed", "7", "--gpu-lanes", "3", "--widths"]) == 0
+    moldable = Problem.from_json(capsys.readouterr().out)
+    assert moldable != problem
+    assert narrow(moldable) == problem
     assert main(["detector", "--tasks", "4"]) == 2
     assert capsys.readouterr().err.startswith("families: error: tasks of 'detector' must be 17 to")
