@@ -30,8 +30,29 @@ def _of_devices(problem: Problem) -> Iterator[str]:
             yield f"slowdown of {device.name!r} beyond its least"
         if device.submit_ns > 0:
             yield f"submit_ns of {device.name!r}"
-        if any(task.launches_ns(index) for task in problem.tasks):
+        if _waits_for_launches(problem, index):
             yield f"launch_ns on {device.name!r}"
+
+
+def _waits_for_launches(problem: Problem, index: int) -> bool:
+    """Whether a task may find the submitting thread still busy with the launch of another.
+
+    Not where one lane is busy with each as long as the thread is, and that with nothing else.
+    """
+    device = problem.devices[index]
+    rows = [(task.launches_ns(index), task.service_ns[index]) for task in problem.tasks]
+    if device.lanes > 1 or device.submit_ns > 0:
+        return any(launch_ns for launch_ns, _ in rows)
+    shares = any(k.pageable and device.memory in (k.source, k.target) for k in problem.links)
+    return any(
+        launch_ns > 0 if shares else launch_ns > (service_ns or 0) * _least_factor(device)
+        for launch_ns, service_ns in rows
+        if service_ns is not None
+    )
+
+
+def _least_factor(device: Device) -> float:
+    return min((1.0, *device.slowdown))
 
 
 def _slows(device: Device) -> bool:

@@ -114,4 +114,4 @@ def _kept_to(task: Task, devices: Collection[int]) -> Task:
 
 def _done(task: Task) -> Task:
     times = tuple(None if time_ns is None else 0 for time_ns in task.service_ns)
-    return replace(task, service_ns=times, wider_ns=())
+    return replace(task, service_ns=times, wider_ns=(), launch_ns=())
