@@ -17,6 +17,7 @@ from surplus.milp.solvers import solver_names
 from surplus.milp.table import result_table
 from surplus.milp.throughput.search import solve_throughput
 from surplus.placement import ContradictionError, Problem
+from surplus.placement.byte_sizes import bytes_of
 from surplus.placement.formats.options import add_problem_options, asked_file
 from surplus.placement.stored_schedule_check import stored_faults
 
@@ -47,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             time_limit_s=options.time,
             gap=options.gap,
             threads=options.threads,
+            memory_bytes=options.memory and bytes_of(options.memory),
         )
         if options.front and options.objective != "throughput":
             raise ValueError("--front belongs to --objective throughput")
@@ -89,6 +91,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--solver", choices=solver_names(), default="auto")
     parser.add_argument("--gap", type=float, default=0.0, help="relative gap that is enough (0)")
     parser.add_argument("--threads", type=int, default=2, help="threads of the solver (2)")
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="what all of it may hold, solvers included, for example 4GiB (default: no limit)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument(
         "--check",

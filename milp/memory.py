@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from surplus.placement.fit_memory import least_bytes
 from surplus.placement.memory import binding_capacities, own_bytes, working_bytes
+from surplus.placement.memory_words import bytes_in_words
 from surplus.placement.problem import Problem
 
 
@@ -68,6 +70,15 @@ def knapsacks(problem: Problem, room: MemoryRoom) -> Iterator[Knapsack]:
             passing = {i: working_bytes(problem, i) for i in tasks if _lasts(problem, i)}
         kept = {i: size for i, size in own.items() if size}
         yield Knapsack(memory, capacity_bytes, kept, tuple(items), passing)
+
+
+def least_in_words(problem: Problem) -> str:
+    """What the limited memories have, and what tasks that run nowhere else need of them."""
+    return ", ".join(
+        f"{memory!r} has {bytes_in_words(limit)}, tasks that run only there need at least"
+        f" {bytes_in_words(least_bytes(problem, memory))}"
+        for memory, limit in sorted(binding_capacities(problem).items())
+    )
 
 
 def _blobs(problem: Problem) -> Iterator[Item]:

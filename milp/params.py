@@ -26,6 +26,9 @@ class SolveParams:
         Relative gap that is good enough, in [0, 1).
     threads : int
         Threads of all solvers together, >= 1: blocks are solved side by side on them.
+    memory_bytes : int or None
+        What this process and those of its solvers may hold together, >= 1; None is no limit. What
+        there is no room for is left out, which the result says; a solver that takes more is ended.
     """
 
     solver: str = "auto"
@@ -33,6 +36,7 @@ class SolveParams:
     warm_start: Placement | None = None
     gap: float = 0.0
     threads: int = 2
+    memory_bytes: int | None = None
 
     def __post_init__(self) -> None:
         if not self.time_limit_s > 0:
@@ -41,6 +45,8 @@ class SolveParams:
             raise ValueError(f"gap must be in [0, 1), got {self.gap}")
         if self.threads < 1:
             raise ValueError(f"threads must be >= 1, got {self.threads}")
+        if self.memory_bytes is not None and self.memory_bytes < 1:
+            raise ValueError(f"memory_bytes must be >= 1, got {self.memory_bytes}")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 _PRICES = 24
 _MARGIN = 1e-11
-_SETS_AT_ONCE = 1024
+_SETS_AT_ONCE, _CELLS_AT_ONCE = 1024, 8 << 20
 _DEVICES_MAX = 4
 """Up to so many devices every set of used ones is tried, above only the set of all."""
 
@@ -62,9 +62,10 @@ class PricedLoads:
     def work(self, sets: NDArray[np.uint8]) -> Floats:
         """Cost of each set at each price, shape (sets, prices)."""
         finite = np.where(np.isinf(self.cheapest), 0.0, self.cheapest)
+        step = max(1, min(_SETS_AT_ONCE, _CELLS_AT_ONCE // max(1, sets.shape[1])))
         parts = [
-            sets[first : first + _SETS_AT_ONCE].astype(np.float64) @ finite
-            for first in range(0, len(sets), _SETS_AT_ONCE)
+            sets[first : first + step].astype(np.float64) @ finite
+            for first in range(0, len(sets), step)
         ]
         return np.concatenate(parts)
 

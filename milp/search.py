@@ -13,10 +13,12 @@ from surplus.milp.copies import CopyPair, overlaps
 from surplus.milp.deadline import Deadline
 from surplus.milp.decoded import Decoded
 from surplus.milp.executable import executable
+from surplus.milp.footprint import ANNEALING_BYTES, bounds_bytes, program_bytes
 from surplus.milp.formulation import Formulation, formulate, size_fault
 from surplus.milp.incumbent import Incumbent, best_of, fits_memory, make_incumbent
 from surplus.milp.left_out import left_out
-from surplus.milp.memory import MemoryRoom
+from surplus.milp.memory import MemoryRoom, least_in_words
+from surplus.milp.memory_limit import MemoryLimit
 from surplus.milp.params import Listener, SolveParams
 from surplus.milp.reductions import fix_devices, reduce_problem
 from surplus.milp.result import Result, Status
@@ -29,10 +31,8 @@ from surplus.milp.starts import (
     annealed_incumbent,
     known_incumbents,
 )
-from surplus.placement import Problem
-from surplus.placement.fit_memory import least_bytes
+from surplus.placement import Problem, lower_bounds
 from surplus.placement.memory import binding_capacities
-from surplus.placement.memory_words import bytes_in_words
 
 SOLVER_GAP = 1e-7
 """Relative gap at which a solver stops where the caller asked for none."""
@@ -92,7 +92,9 @@ class Search:
         self.deadline = Deadline.after(params.time_limit_s)
         whose = f"{problem.name}, {params.solver}"
         self.standing = Standing(whose, params.gap, self.deadline, listener)
+        self.memory = MemoryLimit(params.memory_bytes)
         self._left_out = left_out(problem)
+        self._no_room: list[str] = []
         self._infeasible = False
         self._copy_pairs: frozenset[CopyPair] = frozenset()
         self._walks = 0
@@ -101,10 +103,16 @@ class Search:
 
     def prepare(self) -> None:
         """Look at known plans and at what bounds can be had without a solver."""
-        self.standing.raise_bound(combinatorial_bound_ns(self._problem))
+        has_room = self.has_room("windows of tasks", bounds_bytes(self._problem))
+        self.standing.raise_bound(lower_bounds(self._problem).makespan_ns)
+        if has_room:
+            self.standing.raise_bound(combinatorial_bound_ns(self._problem))
         start = self._params.warm_start
-        self.offer(best_of(known_incumbents(self._problem, start, self.deadline)))
-        if self.standing.best is not None and not self.proven() and not self.deadline.is_over:
+        known = known_incumbents(self._problem, start, self.deadline, self.memory)
+        self.offer(best_of(known))
+        if not has_room or self.standing.best is None:
+            return
+        if not self.proven() and not self.deadline.is_over:
             windows = fix_devices(self._problem, self.standing.best.makespan_ns)
             self.standing.raise_bound(bound_of_windows_ns(self._problem, windows))
 
@@ -134,6 +142,8 @@ class Search:
         """Of large problems solvers alone do not find good plans."""
         best = self.standing.best
         if best is None or self.proven() or len(self._problem.tasks) <= SMALL_TASKS:
+            return
+        if not self.has_room("annealing", ANNEALING_BYTES * threads):
             return
         self._walks += 1
         part = deadline if self.is_too_large(deadline) else deadline.part(ANNEALING_SHARE)
@@ -167,6 +177,13 @@ class Search:
             history=tuple(self.standing.history),
         )
 
+    def has_room(self, what: str, needs_bytes: int) -> bool:
+        """Whether there is memory for a step; if not, the result will say that it was left out."""
+        fault = self.memory.fault(what, needs_bytes)
+        if fault is not None and fault not in self._no_room:
+            self._no_room.append(fault)
+        return fault is None
+
     def proven(self) -> bool:
         """Whether the best plan is within the gap that was asked for."""
         return self.standing.proven()
@@ -185,7 +202,11 @@ class Search:
     ) -> frozenset[CopyPair]:
         """Solve once; returns the copies that overlap in the answer."""
         best, solver = self.standing.best, self._params.solver
-        if fault := size_fault(solver, self._problem, deadline.left_s):
+        share = threads / self._params.threads
+        needs_bytes = program_bytes(solver, self._problem, threads)
+        fault = size_fault(solver, self._problem, deadline.left_s)
+        fault = fault or self.memory.fault(f"{solver}'s program", needs_bytes, share)
+        if fault:
             self.message = fault
             return frozenset()
         upper_ns = best.makespan_ns if best else horizon_ns(self._problem)
@@ -209,6 +230,7 @@ class Search:
             time_limit_s=left_s - grace_s,
             gap=max(self._params.gap, SOLVER_GAP),
             threads=threads,
+            memory_bytes=self.memory.share_bytes(share),
         )
         proves = room is MemoryRoom.NEEDED
         report = self._asks(job, lambda state: self._learn(state, model, proves), grace_s=grace_s)
@@ -255,6 +277,7 @@ class Search:
     def _message(self, status: Status) -> str:
         """What happened, and what no proof of the solver counts."""
         words = self.proof if status is Status.OPTIMAL else self.message
+        words = "; left out: ".join([words, *self._no_room])
         if not self._left_out:
             return words
         return f"{words}; the model leaves out {', '.join(self._left_out)}: its bound holds with it"
@@ -266,20 +289,13 @@ class Search:
             self._infeasible = True
             self.message = (
                 "what the tasks need does not fit into the memories: constants, and the data of"
-                f" one task at a time; {self._least_in_words()}"
+                f" one task at a time; {least_in_words(self._problem)}"
             )
         else:
             self.message = (
                 f"the solver denies that a plan of {upper_ns} ns exists, but there is one: a"
                 " fault of solver or model"
             )
-
-    def _least_in_words(self) -> str:
-        return ", ".join(
-            f"{memory!r} has {bytes_in_words(limit)}, tasks that run only there need at least"
-            f" {bytes_in_words(least_bytes(self._problem, memory))}"
-            for memory, limit in sorted(binding_capacities(self._problem).items())
-        )
 
     def _status(self) -> Status:
         if self.standing.best is None:

@@ -7,12 +7,15 @@ from dataclasses import replace
 from surplus.milp.chain import Chain
 from surplus.milp.fold import fold
 from surplus.milp.folded_chain import improve_folded
+from surplus.milp.footprint import FOLDING_BYTES
+from surplus.milp.memory_limit import resident_bytes
 from surplus.milp.params import Listener, SolveParams
 from surplus.milp.result import Result
 from surplus.milp.search import Search
 from surplus.milp.series import series_blocks
 from surplus.milp.solvers import choose_solver
 from surplus.placement import Problem
+from surplus.placement.memory_words import bytes_in_words
 
 
 def solve(
@@ -33,7 +36,8 @@ def solve(
     Raises
     ------
     ValueError
-        If the solver is unknown or the warm start does not fit the problem.
+        If the solver is unknown, the warm start does not fit the problem, or the memory limit is
+        used up before anything was done.
     SolverUnavailableError
         If the solver is not installed.
     ContradictionError
@@ -42,6 +46,11 @@ def solve(
     params = params or SolveParams()
     params = replace(params, solver=choose_solver(params.solver))
     search = Search(problem, params, listener)
+    if search.memory.left_bytes <= 0:
+        raise ValueError(
+            f"memory limit {bytes_in_words(params.memory_bytes or 0)}: this process holds"
+            f" {bytes_in_words(resident_bytes())} already"
+        )
     try:
         search.prepare()
         _improve(problem, params, search)
@@ -55,9 +64,10 @@ def _improve(problem: Problem, params: SolveParams, search: Search) -> None:
     """In series where there are cuts, or were but for what hangs beside; else as a whole."""
     if search.proven():
         return
-    folded = fold(problem, search.standing.bound_ns)
-    if folded is not None:
-        improve_folded(problem, folded, params, search)
+    if search.has_room("folding", FOLDING_BYTES):
+        folded = fold(problem, search.standing.bound_ns)
+        if folded is not None:
+            improve_folded(problem, folded, params, search)
     blocks = series_blocks(problem)
     if len(blocks) > 1:
         Chain(problem, blocks, params).improve(search)

@@ -9,7 +9,9 @@ from math import inf
 from surplus import placement
 from surplus.milp.annealing import Annealing, annealed
 from surplus.milp.deadline import Deadline
+from surplus.milp.footprint import plan_bytes
 from surplus.milp.incumbent import Incumbent, best_of, fits_memory, make_incumbent
+from surplus.milp.memory_limit import MemoryLimit
 from surplus.milp.priced import priced_placement
 from surplus.milp.reductions import fix_devices
 from surplus.milp.windows import eligible_devices
@@ -45,7 +47,10 @@ SMALL_TASKS = 40
 
 
 def known_incumbents(
-    problem: Problem, warm_start: Placement | None = None, deadline: Deadline | None = None
+    problem: Problem,
+    warm_start: Placement | None = None,
+    deadline: Deadline | None = None,
+    memory: MemoryLimit | None = None,
 ) -> Iterator[Incumbent]:
     """Plans of the warm start, of policies and of every single device, if they fit.
 
@@ -53,6 +58,8 @@ def known_incumbents(
     ----------
     deadline : Deadline, optional
         Without one every policy is asked.
+    memory : MemoryLimit, optional
+        When there is no room for a further plan the search for known ones ends.
 
     Raises
     ------
@@ -75,6 +82,8 @@ def known_incumbents(
         yield from fitting
         wanted -= bool(fitting)
         if wanted <= 0 or (deadline is not None and deadline.is_over):
+            return
+        if memory is not None and memory.left_bytes < plan_bytes(problem):
             return
 
 

@@ -107,7 +107,8 @@ def _if_used(loads: PricedLoads, insides: Sets, margins: Floats) -> Floats:
 
 def _least_of(insides: Sets, times: Floats) -> Floats:
     """Least time of any task of each set on each device, infinite if none can run there."""
-    least: Floats = np.where(insides[:, :, None] > 0, times[None], np.inf).min(axis=1)
+    # Set by set: of all at once the table would be the largest of the whole search.
+    least: Floats = np.array([times[inside > 0].min(axis=0) for inside in insides])
     return least
 
 

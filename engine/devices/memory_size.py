@@ -1,26 +1,9 @@
-"""Sizes as people write them: ``4GiB``, ``500MB``, ``1.5 GiB``, ``4096``."""
+"""Sizes of memories as options give them: ``4GiB``, ``500MB``, ``1.5 GiB``, ``4096``."""
 
 from __future__ import annotations
 
-import re
-from fractions import Fraction
-
 from surplus.engine.errors import ConfigError
-
-_UNITS = {
-    "": 1,
-    "B": 1,
-    "kB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "TB": 10**12,
-    "KiB": 1 << 10,
-    "MiB": 1 << 20,
-    "GiB": 1 << 30,
-    "TiB": 1 << 40,
-}
-
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]*)", re.ASCII)
+from surplus.placement.byte_sizes import bytes_of
 
 
 def parse_bytes(text: str) -> int:
@@ -31,11 +14,7 @@ def parse_bytes(text: str) -> int:
     ConfigError
         If it is no number followed by one of the known units, or less than a byte.
     """
-    match = _SIZE.fullmatch(text)
-    if match is None or match[2] not in _UNITS:
-        units = ", ".join(filter(None, _UNITS))
-        raise ConfigError(f"size {text!r} is not understood: a number and one of {units}")
-    size = int(Fraction(match[1]) * _UNITS[match[2]])
-    if size < 1:
-        raise ConfigError(f"size {text!r} is less than a byte")
-    return size
+    try:
+        return bytes_of(text)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error

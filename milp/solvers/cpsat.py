@@ -20,6 +20,8 @@ LEAST_TIME_S = 1e-3
 QUICK_TASKS = 20
 """Of programs of up to so many tasks, presolving would take longer than the search."""
 
+_MEMORY_SHARE = 0.8
+
 _REPORT_S = 0.5
 """How often plans are passed on at most."""
 
@@ -97,6 +99,9 @@ def _set_options(solver: cp_model.CpSolver, job: SolverJob) -> None:
     parameters.num_workers = job.threads
     parameters.relative_gap_limit = job.gap
     parameters.random_seed = 0
+    if job.memory_bytes:
+        # Stops by itself, with what it has, before it is killed.
+        parameters.max_memory_in_mb = max(1, round(_MEMORY_SHARE * job.memory_bytes) >> 20)
     # Dear, but without them a device of several lanes with many short tasks is never proven.
     parameters.use_overload_checker_in_cumulative = True
     parameters.use_timetable_edge_finding_in_cumulative = True

@@ -42,6 +42,8 @@ class SolverJob:
         Relative gap at which the solver may stop, >= 0.
     threads : int
         Threads that it may use, >= 1.
+    memory_bytes : int
+        What its process may hold before it is killed; 0 is no limit.
     """
 
     solver: str
@@ -50,6 +52,7 @@ class SolverJob:
     time_limit_s: float
     gap: float
     threads: int
+    memory_bytes: int = 0
 
     def to_json(self) -> str:
         """Serialise; the inverse of ``from_json``."""

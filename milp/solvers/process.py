@@ -12,12 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from surplus.milp.memory_limit import resident_bytes
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
+from surplus.placement.memory_words import bytes_in_words
 
 GRACE_S = 5.0
 """How long after its time limit a solver may take at most to stop before it is killed."""
 
 WORKER = (sys.executable, "-m", "surplus.milp.solvers.worker")
+
+_LOOK_S = 0.1
+"""How often a process's memory is looked at, where that is limited."""
 
 Progress = Callable[[SolverReport], None]
 
@@ -124,7 +129,7 @@ class Expired:
 
 @contextmanager
 def watched(process: subprocess.Popen[str], job: SolverJob, grace_s: float) -> Iterator[Expired]:
-    """Kill a process that takes longer than a job may, and say so."""
+    """Kill a process that takes longer or more memory than a job may, and say so."""
     # Whether time ran out is the watchdog's to say: a clock of ours may disagree by a moment.
     expired = Expired()
 
@@ -135,10 +140,25 @@ def watched(process: subprocess.Popen[str], job: SolverJob, grace_s: float) -> I
     watchdog = threading.Timer(job.time_limit_s + grace_s, expire)
     watchdog.daemon = True
     watchdog.start()
+    ended = threading.Event()
+    if job.memory_bytes:
+        looks = (process, job.memory_bytes, expired, ended)
+        threading.Thread(target=_watch_memory, args=looks, daemon=True).start()
     try:
         yield expired
     finally:
         watchdog.cancel()
+        ended.set()
+
+
+def _watch_memory(
+    process: subprocess.Popen[str], limit_bytes: int, expired: Expired, ended: threading.Event
+) -> None:
+    while not ended.wait(_LOOK_S):
+        if resident_bytes(process.pid) > limit_bytes:
+            expired.words = f"killed at its memory limit of {bytes_in_words(limit_bytes)}"
+            kill(process)
+            return
 
 
 def drain(stream: object, words: list[str]) -> None:

@@ -11,6 +11,7 @@ from time import monotonic
 
 from surplus.milp.cpsat import names
 from surplus.milp.errors import SolverUnavailableError
+from surplus.milp.memory_limit import MemoryLimit
 from surplus.milp.params import Progress, SolveParams
 from surplus.milp.result import Status
 from surplus.milp.solvers import require_solver
@@ -24,8 +25,8 @@ from surplus.placement.occupancy import busiest_of, occupancy_ns
 from surplus.placement.ordering import planned
 from surplus.placement.periodic import PeriodicSchedule, periodic_schedule
 from surplus.placement.throughput_front import throughput_front
-
 from surplus.placement.widths import is_moldable, least_work
+
 _SOLVER, _PROGRAM = "cpsat", "cpsat_load"
 """Who must be installed, and its module for the program of the least load."""
 
@@ -131,6 +132,7 @@ class _Search:
                 time_limit_s=left_s,
                 gap=self._params.gap,
                 threads=self._params.threads,
+                memory_bytes=MemoryLimit(self._params.memory_bytes).share_bytes(1.0),
             )
             report = run_job(job, self._learn)
         self._learn(report)
