@@ -113,7 +113,7 @@ def orders(problem: Problem, result: Result) -> Iterator[tuple[str, Placement]]:
     free = held.without_holds()
     ready = [s for s in simulate(problem, free, SimulatorParams("fifo")) if s.kind is SpanKind.TASK]
     ready.sort(key=lambda span: (span.ready_ns, free.priority[span.index]))
-    ranks = compiled(problem).upward_ranks_ns(arrays(free)[0])
+    ranks = compiled(problem).upward_ranks_ns(arrays(problem, free)[0])
     yield "FIFO", _in_order(free, [span.index for span in ready])
     yield "upward rank", _in_order(free, np.argsort(-ranks, kind="stable").tolist())
     yield "planned", free

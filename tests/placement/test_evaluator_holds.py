@@ -71,7 +71,7 @@ def test_a_promise_under_noise_counts_holds():
 )
 def test_rows_that_are_wrong_are_refused(rows, named):
     problem = cpu_gpu([(1, 1), (1, 1)], [(0, [1], 4), (1, [], 4, True)])
-    plan = arrays(on([CPU, GPU]))
+    plan = arrays(problem, on([CPU, GPU]))
     with pytest.raises(ValueError, match=named):
         compiled(problem).makespan_ns(*plan, False, np.array(rows, np.int64))
 

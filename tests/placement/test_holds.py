@@ -146,7 +146,7 @@ def test_copies_over_different_links_are_not_held():
         tuple(Task(f"t{i}", "Op", (1, 1, 1)) for i in range(3)),
         (Tensor("x0", 0, (2,), 4), Tensor("x1", 1, (2,), 4)),
     )
-    placement = Placement((0, 1, 2), (0, 1, 2), "by hand", (), (CopyHold(0, 1, "m2"),))
+    placement = Placement((0, 1, 2), (0, 1, 2), "by hand", copy_holds=(CopyHold(0, 1, "m2"),))
     with pytest.raises(
         ValueError, match="'x1' to 'm2' behind that of 'x0': they go over different"
     ):

@@ -55,8 +55,10 @@ def placement(graph: Graph, problem: Problem, made: list[str]) -> Placement:
         tuple(devices[name] for name in made),
         tuple(ranks[name] for name in made),
         "by hand",
-        (Hold(made.index("d"), made.index("c")),),
-        (CopyHold(graph.tensor_index["b"], graph.tensor_index["a"], problem.devices[GPU].memory),),
+        holds=(Hold(made.index("d"), made.index("c")),),
+        copy_holds=(
+            CopyHold(graph.tensor_index["b"], graph.tensor_index["a"], problem.devices[GPU].memory),
+        ),
     )
 
 
