@@ -55,7 +55,8 @@ class Result:
         purpose.
     held_ns : int or None
         Simulated makespan of ``placement`` with its holds, which is what the core does. Equals
-        ``makespan_ns``, unless the order of starts needs more memory than there is.
+        ``makespan_ns``, unless a second did not do to find them, or the memories do not hold what
+        starts earlier with them.
     solver : str
         Which solver was asked.
     message : str

@@ -66,17 +66,14 @@ def schedule(
     problem: Problem, placement: Placement, params: SimulatorParams | None = None
 ) -> Schedule:
     """The times of ``simulate(problem, placement, params)``; errors as ``makespan_ns``."""
-    if placement.holds or placement.copy_holds:
-        placement.check(problem)
-    return unchecked_schedule(problem, placement, params)
-
-
-def unchecked_schedule(
-    problem: Problem, placement: Placement, params: SimulatorParams | None = None
-) -> Schedule:
-    """``schedule`` of a placement whose holds are known to be such as can be kept."""
-    plan, holds = arrays(problem, placement), _rows(problem, placement)
+    plan, holds = arrays(problem, placement), held_rows(problem, placement)
     return Schedule(*compiled(problem).schedule(*plan, _is_fifo(params), holds))
+
+
+def unchecked_schedule(problem: Problem, placement: Placement) -> Schedule:
+    """``schedule`` where the holds are known to be such as can be kept: looking takes longer."""
+    plan, holds = arrays(problem, placement), _rows(problem, placement)
+    return Schedule(*compiled(problem).schedule(*plan, False, holds))
 
 
 def compiled(problem: Problem) -> Evaluator:

@@ -9,7 +9,7 @@ later than planned. Then holds without which the query is done in time are left 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 
@@ -148,18 +148,33 @@ class _Search:
                 elder = max(elder, task, key=when.__getitem__)
 
     def _early_copies(self, found: Schedule) -> Iterator[tuple[int, CopyHold]]:
-        """With the moments at which they were asked for; the elder is whoever was so last."""
-        when = {(row[0], row[1]): (row[2], row[3]) for row in found.copies.tolist()}
+        """With the moments at which they were asked for."""
         for index, link in enumerate(self._problem.links):
-            copies = self._copies.get(link.name, [])
-            elder = copies[0] if copies else None
-            for copy in copies:
-                assert elder is not None
-                moment = when[copy.tensor, index]
-                if when[elder.tensor, index] <= moment:
-                    elder = copy
-                elif elder.rank < copy.rank:
-                    yield moment[0], CopyHold(elder.tensor, copy.tensor, link.target)
+            rows = found.copies[found.copies[:, 1] == index].tolist()
+            when = {row[0]: (row[2], row[3]) for row in rows}
+            yield from _early_on_link(self._copies.get(link.name, []), when, link.target)
+
+
+def _early_on_link(
+    copies: Sequence[_PlannedCopy], when: Mapping[int, tuple[int, int]], memory: str
+) -> Iterator[tuple[int, CopyHold]]:
+    """The elder is whichever more urgent one was asked for last.
+
+    Parameters
+    ----------
+    when : mapping of int to (int, int)
+        By tensor: when it was asked for, and when it took the link.
+    """
+    latest = (0, 0)
+    for place, copy in enumerate(copies):
+        moment = when[copy.tensor]
+        if latest <= moment:
+            latest = moment
+            continue
+        before = [c for c in copies[:place] if c.rank < copy.rank]
+        elder = max(before, key=lambda c: when[c.tensor], default=copy)
+        if when[elder.tensor] > moment:
+            yield moment[0], CopyHold(elder.tensor, copy.tensor, memory)
 
 
 def _tasks_in_order(placement: Placement) -> list[list[int]]:

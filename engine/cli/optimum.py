@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     if result.placement is None or result.timeline is None:
         raise PlacementError(f"no plan found: {result.message}")
     write_files(args, graph, problem, result)
-    write_emitted(args, graph, problem, result.placement, result.bound_ns)
+    write_emitted(args, graph, problem, result.placement.without_holds(), result.bound_ns)
     if args.json:
         print(result.to_json(problem))
     else:
@@ -91,6 +91,8 @@ def _summary(result: Result) -> dict[str, Any]:
     return {
         "status": str(result.status),
         "makespan": duration(result.makespan_ns or 0),
+        "dispatched": f"{duration(result.held_ns or 0)}, without holds"
+        f" {duration(result.dispatched_ns or 0)}",
         "bound": duration(result.bound_ns),
         "gap": f"{100 * (result.gap or 0.0):.2f} %",
         "solved in": duration(result.runtime_s * 1e9),

@@ -40,9 +40,12 @@ void Query::begin(const Placed& placed) {
 void Query::rewind() {
   events.clear();
   for (Index task = 0; task < problem.task_count(); ++task)
-    missing[at(task)] =
-        static_cast<Index>(problem.inputs_of(task).size() + holds.inputs_of(task).size());
-  holds.rewind();
+    missing[at(task)] = static_cast<Index>(problem.inputs_of(task).size());
+  if (!holds.empty()) {
+    for (Index task = 0; task < problem.task_count(); ++task)
+      missing[at(task)] += static_cast<Index>(holds.inputs_of(task).size());
+    holds.rewind();
+  }
   std::ranges::fill(ready_ns, 0);
   std::ranges::fill(launched_ns, -1);
   std::ranges::fill(is_running, 0);

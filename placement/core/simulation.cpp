@@ -212,6 +212,7 @@ void Simulation::arrive(Index index, Ns now_ns) {
   const Index memory = problem_.link(copy.link).target;
   for (const Index task : problem_.consumers_of(copy.tensor))
     if (query_.memory(task) == memory) deliver(task, now_ns);
+  if (query_.holds.empty()) return;
   for (const Index task : query_.holds.waiters_of(copy.tensor))
     if (query_.memory(task) == memory) deliver(task, now_ns);
 }
@@ -233,10 +234,14 @@ void Simulation::publish(Index index, Index home, Ns now_ns) {
     const Index rank = query_.rank_of[at(task)];
     urgency = urgency == nobody ? rank : std::min(urgency, rank);
   }
+  if (is_wanted_away) ask_for_copies(index, home, now_ns);
+  if (!query_.holds.empty()) release(index, home, now_ns);
+}
+
+void Simulation::release(Index index, Index home, Ns now_ns) {
+  const bool is_everywhere = problem_.tensor(index).size_bytes == 0;
   for (const Index task : query_.holds.waiters_of(index))
     if (is_everywhere || query_.memory(task) == home) deliver(task, now_ns);
-  if (is_wanted_away) ask_for_copies(index, home, now_ns);
-  if (query_.holds.empty()) return;
   query_.holds.made(index, [&](Index tensor, Index memory, Index urgency) {
     wires_[at(problem_.link_between(home, memory))].ask({urgency, tensor, now_ns});
     is_asked_ = true;

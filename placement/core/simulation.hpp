@@ -79,6 +79,8 @@ class Simulation {
   void arrive(Index copy, Ns now_ns);
   /// A tensor is there, in the memory that is its home.
   void publish(Index tensor, Index home, Ns now_ns);
+  /// Who is held for that tensor, task or copy, waits for it no longer.
+  void release(Index tensor, Index home, Ns now_ns);
   void ask_for_copies(Index tensor, Index home, Ns now_ns);
   void deliver(Index task, Ns now_ns);
   void enqueue(Index task, Ns now_ns);

@@ -68,20 +68,23 @@ def test_stored_holds_are_judged(change, fault):
     assert stored_faults(WAITING, json.dumps(document)) == ([] if fault is None else [fault])
 
 
-def planned(problem, seed):
-    """A placement at random, and the schedule in its order, with the copies in another."""
-    random, placement = Random(seed), topological(problem, seed)
-    copies = {copy: random.random() for copy in copies_of(problem, placement.device_of)}
-    timeline = schedule_in_order(problem, placement, random.choice([None, copies]))
-    return placement, timeline
+def planned(problem, random):
+    """Of some placements at random, and schedules in their orders, that which idles best."""
+    found = []
+    for _ in range(6):
+        placement = topological(problem, random.getrandbits(32))
+        copies = {copy: random.random() for copy in copies_of(problem, placement.device_of)}
+        timeline = schedule_in_order(problem, placement, random.choice([None, copies]))
+        found.append((placement, timeline))
+    return max(found, key=lambda pair: makespan_ns(problem, pair[0]) - pair[1].makespan_ns)
 
 
 @pytest.mark.parametrize("part", range(8))
 def test_nothing_is_done_later_than_in_the_planned_orders(part):
     random, held = Random(part), 0
-    for _ in range(400):
-        problem = small_random(random.getrandbits(32), random.randint(2, 25))
-        placement, timeline = planned(problem, random.getrandbits(32))
+    for _ in range(100):
+        problem = small_random(random.getrandbits(32), random.randint(2, 30), 3)
+        placement, timeline = planned(problem, random)
         found = with_holds(problem, placement, timeline)
         replayed = simulate(problem, found)
         assert validate(problem, found, replayed) == []
@@ -89,7 +92,7 @@ def test_nothing_is_done_later_than_in_the_planned_orders(part):
         assert replayed.makespan_ns == makespan_ns(problem, found)
         check_each_is_needed(problem, found, replayed.makespan_ns)
         held += bool(found.holds or found.copy_holds)
-    assert held > 2
+    assert held > 10
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -13,10 +13,12 @@ from surplus.engine.devices.machines import EmulationParams, machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.explain.causes import causes_of
+from surplus.engine.runtime.lowering import lower
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.coarse import coarse_problem
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.plan_making import make_plan
+from surplus.engine.segmentation.plan_part import StagedPlan
 from surplus.engine.segmentation.segmenter import per_task
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement import Hold, Placement, Problem, SpanKind, Timeline, check, simulate
@@ -144,3 +146,25 @@ def test_an_explanation_knows_what_a_held_segment_waited_for(tmp_path: Path) -> 
     for index in held_ones:
         assert len(set(causes[index])) > len(plan.segments[index].inputs) - 1
     assert Plan.from_json(plan.to_json()) == plan
+
+
+def test_parts_of_a_plan_wait_for_what_they_make_themselves(tmp_path: Path) -> None:
+    graph = _branches(tmp_path)
+    problem = _on_gpu(graph, 2, [1_000] * len(graph.tasks))
+    plan = _plan(graph, problem, held(problem, 3), 0)
+    depth = dict.fromkeys((tensor.name for tensor in graph.summary.inputs), -1)
+    stages = [0] * len(plan.segments)
+    for index in sorted(range(len(stages)), key=lambda i: plan.segments[i].tasks):
+        segment = plan.segments[index]
+        stages[index] = 1 + max(depth[name] for name in segment.inputs)
+        depth |= dict.fromkeys(segment.outputs, stages[index])
+    staged = StagedPlan(graph.summary, plan, stages)
+    later = [
+        n for s, at in zip(plan.segments, stages, strict=True) for n in s.awaits if depth[n] > at
+    ]
+    assert later
+    machine = machine_for(parse_devices(_devices(2)), EmulationParams(slowdown=()))
+    for stage in range(staged.count):
+        part = staged.part(stage, stage + 1)
+        names = lower(graph, plan, machine, part).node_names
+        assert {segment.name for segment in part.segments} <= set(names)
