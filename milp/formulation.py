@@ -72,6 +72,7 @@ def formulate(
     reduced: Reduced,
     copy_pairs: Iterable[CopyPair],
     room: MemoryRoom = MemoryRoom.NEEDED,
+    lower_ns: int = 0,
 ) -> Formulation:
     """Write a problem down for a solver.
 
@@ -82,12 +83,14 @@ def formulate(
         overlap, a constraint program lets none.
     room : MemoryRoom
         What has to fit into a memory at once.
+    lower_ns : int
+        No schedule is shorter, which CP-SAT begins with.
     """
     # The modelling layer of integer programs is an optional dependency.
     if solver == "cpsat":
         from surplus.milp.cpsat.formulation import CpFormulation
 
-        return CpFormulation(problem, reduced, room)
+        return CpFormulation(problem, reduced, room, lower_ns)
     from surplus.milp.mip.formulation import MipFormulation
 
     return MipFormulation(problem, reduced, copy_pairs, room)

@@ -97,7 +97,7 @@ class Search:
         self._no_room: list[str] = []
         self._infeasible = False
         self._copy_pairs: frozenset[CopyPair] = frozenset()
-        self._walks = 0
+        self._walks = self._walked_in_vain = 0
         self.message = "not asked"
         self.proof = "a known plan meets the lower bound"
 
@@ -146,8 +146,10 @@ class Search:
         if not self.has_room("annealing", ANNEALING_BYTES * threads):
             return
         self._walks += 1
-        part = deadline if self.is_too_large(deadline) else deadline.part(ANNEALING_SHARE)
+        share = ANNEALING_SHARE / 2**self._walked_in_vain
+        part = deadline if self.is_too_large(deadline) else deadline.part(share)
         self.standing.offer(annealed_incumbent(self._problem, best, part, threads, self._walks))
+        self._walked_in_vain += self.standing.best is best
 
     def is_too_large(self, deadline: Deadline) -> bool:
         """Whether the solver cannot be asked, so that all of the time is for plans."""
@@ -215,7 +217,8 @@ class Search:
         self.standing.raise_bound(bound_of_windows_ns(self._problem, reduced.windows))
         if self.proven():
             return frozenset()
-        model = formulate(solver, self._problem, reduced, self._copy_pairs, room)
+        known = (self._copy_pairs, room, self.standing.bound_ns)
+        model = formulate(solver, self._problem, reduced, *known)
         path = model.write(folder)
         start = model.start_values(best.placement, best.timeline) if best else {}
         left_s = deadline.left_s

@@ -70,7 +70,8 @@ def _critical(timeline: Timeline, drawn: Sequence[tuple[str, list[Span]]]) -> li
 
 def _bar(span: Span, index: dict[str, int]) -> list[Any]:
     category = index[span.category]
-    return [span.start_ns, span.end_ns, category, label_of(span), span.queueing_ns, span.query]
+    label = label_of(span, width=True)
+    return [span.start_ns, span.end_ns, category, label, span.queueing_ns, span.query]
 
 
 def script_safe(data: object) -> str:

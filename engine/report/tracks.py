@@ -47,9 +47,9 @@ def heading(timeline: Timeline) -> str:
     return f"{text} (emulated device)" if emulated and "emulated" not in text else text
 
 
-def label_of(span: Span) -> str:
-    """What a span is called where its row is not beside it; of wide ones with their width."""
+def label_of(span: Span, *, width: bool = False) -> str:
+    """What a span is called where its row is not beside it; if asked, of wide ones how wide."""
     name = f"copy {span.name}" if span.kind is SpanKind.COPY else span.name
-    notes = [f"{len(span.lanes)} lanes"] if len(span.lanes) > 1 else []
+    notes = [f"{len(span.lanes)} lanes"] if width and len(span.lanes) > 1 else []
     notes += [f"{span.queries} queries"] if span.queries > 1 else []
     return f"{name} ({', '.join(notes)})" if notes else name

@@ -33,15 +33,21 @@ class CpFormulation:
         Its windows under the upper bound.
     room : MemoryRoom
         What has to fit into a memory at once.
+    lower_ns : int
+        No schedule is shorter.
     """
 
     tolerance_ns = 0.0
 
     def __init__(
-        self, problem: Problem, reduced: Reduced, room: MemoryRoom = MemoryRoom.NEEDED
+        self,
+        problem: Problem,
+        reduced: Reduced,
+        room: MemoryRoom = MemoryRoom.NEEDED,
+        lower_ns: int = 0,
     ) -> None:
         unit_ns = max(1, -(-reduced.upper_ns // SPAN_MAX))
-        self._instance = CpSatInstance(problem, reduced.upper_ns, unit_ns, room)
+        self._instance = CpSatInstance(problem, reduced.upper_ns, unit_ns, room, lower_ns)
         self._problem = problem
         self._windows = reduced.windows
         self.unit_ns = float(unit_ns)

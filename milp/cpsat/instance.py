@@ -28,12 +28,15 @@ class CpSatInstance:
         schedule: the rounded ends of a sum of times are at least the sum of the rounded times.
     room : MemoryRoom
         What has to fit into a memory at once.
+    lower_ns : int
+        No schedule is shorter: what was proven before need not be proven anew.
     """
 
     problem: Problem
     upper_ns: int
     unit_ns: int
     room: MemoryRoom = MemoryRoom.NEEDED
+    lower_ns: int = 0
 
     def scaled(self, time_ns: int) -> int:
         """A time in whole units, rounded down."""
@@ -44,6 +47,7 @@ class CpSatInstance:
         return json.dumps(
             {
                 "upper_ns": self.upper_ns,
+                "lower_ns": self.lower_ns,
                 "unit_ns": self.unit_ns,
                 "room": self.room,
                 "problem": self.problem.to_json(),
@@ -55,4 +59,5 @@ class CpSatInstance:
         """Read an instance."""
         raw = json.loads(text)
         problem = Problem.from_json(raw["problem"])
-        return CpSatInstance(problem, raw["upper_ns"], raw["unit_ns"], MemoryRoom(raw["room"]))
+        room = MemoryRoom(raw["room"])
+        return CpSatInstance(problem, raw["upper_ns"], raw["unit_ns"], room, raw["lower_ns"])

@@ -63,6 +63,7 @@ class ConstraintModel:
         self._inside: dict[tuple[int, str], cp_model.IntVar | None] = {}
         self._used: dict[int, dict[Bits, cp_model.IntVar]] = {}
         self.makespan = self.time(names.MAKESPAN)
+        self.program.add(self.makespan >= instance.scaled(instance.lower_ns))
         self._x = {
             (i, d): self.boolean(names.placed(i, d)) for i in self._tasks for d in self._devices(i)
         }

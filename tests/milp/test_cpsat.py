@@ -1,3 +1,6 @@
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from surplus.milp import SolveParams, Status, solve
@@ -6,6 +9,9 @@ from surplus.milp.cpsat import formulation
 from surplus.milp.cpsat.formulation import CpFormulation
 from surplus.milp.cpsat.instance import CpSatInstance
 from surplus.milp.reductions import reduce_problem
+from surplus.milp.search import Search
+from surplus.milp.solvers.job import SolverJob, SolverStatus
+from surplus.milp.solvers.process import run_job
 from surplus.milp.starts import known_incumbents
 from surplus.placement import Device, Link, Problem, Task, Tensor, validate
 from surplus.placement.random_graphs import DetectorParams, detector, inception, small_random
@@ -128,6 +134,32 @@ def test_a_known_plan_survives_the_way_there_and_back(gpu):
 
 
 def test_instances_survive_the_way_through_json():
-    instance = CpSatInstance(small_random(1, 6), 12_345, 10)
+    instance = CpSatInstance(small_random(1, 6), 12_345, 10, lower_ns=678)
     assert CpSatInstance.from_json(instance.to_json()) == instance
     assert instance.scaled(19) == 1
+
+
+def test_a_program_begins_with_the_bound_that_is_known():
+    problem, seen = detector(1, DetectorParams(5, 1, 6, 1)), []
+
+    def ask(job, progress, *, grace_s):
+        seen.append(CpSatInstance.from_json(Path(job.model_path).read_text()).lower_ns)
+        # Of a solver that is stopped before it has a bound of its own.
+        return replace(run_job(replace(job, time_limit_s=1e-3)), status=SolverStatus.UNSOLVED)
+
+    search = Search(problem, SolveParams("cpsat", 20), ask=ask)
+    search.prepare()
+    proven = search.standing.bound_ns + 100
+    assert proven < search.standing.best.makespan_ns
+    search.standing.raise_bound(proven)
+    search.run()
+    assert seen == [proven]
+
+
+def test_no_plan_is_lost_by_a_bound_that_it_meets(tmp_path):
+    problem, path = small_random(6, 5), tmp_path / "instance.json"
+    optimum = checked(problem).makespan_ns
+    for unit_ns in (1, 7):
+        path.write_text(CpSatInstance(problem, optimum, unit_ns, lower_ns=optimum).to_json())
+        report = run_job(SolverJob("cpsat", str(path), {}, 20.0, 0.0, 1))
+        assert (report.status, report.objective) == (SolverStatus.OPTIMAL, optimum // unit_ns)

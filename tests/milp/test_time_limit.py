@@ -10,7 +10,7 @@ from surplus.milp import deadline, search
 from surplus.milp.params import SolveParams
 from surplus.milp.search import Search
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
-from surplus.placement.random_graphs import small_random
+from surplus.placement.random_graphs import DetectorParams, detector, small_random
 from tests.milp.clock import Clock
 
 LIMIT_S = 10.0
@@ -68,3 +68,22 @@ def test_no_solver_is_asked_when_the_time_is_over(
     clock.now_s += LIMIT_S
     searching.run()
     assert asked == []
+
+
+def test_annealing_that_finds_nothing_has_half_the_time_the_next_time(
+    clock: Clock, asked: list[tuple[float, float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times: list[float] = []
+
+    def in_vain(problem: object, best: object, deadline: Any, *rest: object) -> object:
+        times.append(deadline.left_s)
+        return best
+
+    monkeypatch.setattr(search, "annealed_incumbent", in_vain)
+    problem = detector(1, DetectorParams(12, 1, 20, 2))
+    made = Search(problem, SolveParams("cpsat", LIMIT_S))
+    made.prepare()
+    for _ in range(3):
+        made.run()
+    assert times == pytest.approx([3.0, 1.5, 0.75])
+    assert len(asked) == 3

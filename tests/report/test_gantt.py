@@ -58,6 +58,11 @@ def test_a_bar_carries_what_hovering_shows(tmp_path, make_span):
     span = make_span("conv1", 30, 70, ready_ns=10, query=4)
     data = _data(_write(tmp_path, Timeline.of([span], "measured")))
     assert data["panels"][0]["rows"][0]["spans"] == [[30, 70, 0, "conv1", 20, 4]]
+
+
+def test_a_wide_bar_says_how_many_lanes_it_holds(tmp_path, make_span):
+    data = _data(_write(tmp_path, Timeline.of([make_span("a", 0, 5, "cpu", (0, 1))], "measured")))
+    assert [row["spans"][0][3] for row in data["panels"][0]["rows"]] == ["a (2 lanes)"] * 2
     assert data["categories"] == ["Conv"]
 
 
