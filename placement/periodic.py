@@ -20,14 +20,15 @@ cycles needs no iteration.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from surplus.placement.fit_memory import InfeasibleError
-from surplus.placement.memory import capacities, memory_use
+from surplus.placement.memory import capacities
 from surplus.placement.occupancy import busiest_of, crowded_lanes
 from surplus.placement.periodic_attempt import LaneGroups, PeriodicAttempt
 from surplus.placement.periodic_jobs import PeriodicJob, held_by, jobs_of
+from surplus.placement.periodic_memory import periodic_peaks_bytes
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.timeline import Span, SpanKind, Timeline
@@ -108,6 +109,26 @@ def periodic_schedule(
     InfeasibleError
         If the memories do not even hold one query at a time.
     """
+    return best_within(periodic_schedules(problem, placement, slack), slack)
+
+
+def best_within(found: Sequence[PeriodicSchedule], slack: float) -> PeriodicSchedule:
+    """The one of the least latency among those whose interval is hardly longer than the least."""
+    longest_ns = (1 + slack) * found[0].interval_ns
+    within = (schedule for schedule in found if schedule.interval_ns <= longest_ns)
+    return min(within, key=lambda schedule: (schedule.latency_ns, schedule.interval_ns))
+
+
+def periodic_schedules(
+    problem: Problem, placement: Placement, slack: float
+) -> list[PeriodicSchedule]:
+    """All that are tried and fit, the least interval first; the others as ``periodic_schedule``.
+
+    Raises
+    ------
+    InfeasibleError
+        As there.
+    """
     problem = molded(problem, placement)
     jobs, groups = jobs_of(problem, placement), dict(_groups(problem, placement))
     busiest, load_ns = busiest_of(problem, placement)
@@ -127,7 +148,7 @@ def periodic_schedule(
                 found.append(schedule)
     if not found:
         raise InfeasibleError("the memories do not hold what one query of this placement needs")
-    return min(found, key=lambda schedule: (schedule.latency_ns, schedule.interval_ns))
+    return found
 
 
 def _fits(problem: Problem, placement: Placement, schedule: PeriodicSchedule) -> bool:
@@ -135,8 +156,8 @@ def _fits(problem: Problem, placement: Placement, schedule: PeriodicSchedule) ->
     limits = capacities(problem)
     if not limits or not problem.tasks:
         return True
-    uses = memory_use(problem, placement, schedule.unrolled(2 * schedule.in_flight))
-    return all(uses[memory].peak_bytes <= limit for memory, limit in limits.items())
+    peaks = periodic_peaks_bytes(problem, placement, schedule.timeline, schedule.interval_ns)
+    return all(peaks[memory] <= limit for memory, limit in limits.items())
 
 
 def _groups(problem: Problem, placement: Placement) -> Iterator[tuple[str, LaneGroups]]:

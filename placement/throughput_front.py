@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 
 from surplus.placement.evaluator import makespan_ns
 from surplus.placement.fit_memory import InfeasibleError
-from surplus.placement.periodic import periodic_schedule
+from surplus.placement.periodic import best_within, periodic_schedules
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 
@@ -61,10 +61,11 @@ def throughput_front(problem: Problem, placements: Iterable[Placement]) -> list[
 def _points(problem: Problem, placement: Placement) -> Iterator[FrontPoint]:
     alone_ns = makespan_ns(problem, placement)
     yield FrontPoint(placement.policy, alone_ns, alone_ns, 1)
+    try:
+        schedules = periodic_schedules(problem, placement, _SLACKS[-1])
+    except InfeasibleError:
+        return
     for slack in _SLACKS:
-        try:
-            found = periodic_schedule(problem, placement, slack)
-        except InfeasibleError:
-            return
+        found = best_within(schedules, slack)
         times = (found.interval_ns, found.latency_ns, found.in_flight)
         yield FrontPoint(placement.policy, *times)

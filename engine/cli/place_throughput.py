@@ -43,9 +43,9 @@ class PlacedForThroughput:
     rows : sequence of LoadRow
         Of every placement that was compared.
     proof : str
-        Whose bound it is.
+        Whose bound it is, and whether that is the end of it.
     front : sequence of FrontPoint
-        Latency against throughput, if that was asked for.
+        Latency against throughput of it, ``balance``'s and the asked policy's, if asked for.
     """
 
     chosen: Placement
@@ -76,7 +76,8 @@ def add_front(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--front",
         action="store_true",
-        help="with --objective throughput: latency against throughput of all placements, too",
+        help="with --objective throughput: latency against throughput, too, of the placements of"
+        " --policy, of balance and of the one chosen",
     )
 
 
@@ -111,7 +112,8 @@ def placed_for_throughput(
     name = next((name for name, known in placements.items() if known == found), found.policy)
     placements[name] = chosen = in_periodic_order(found, schedule)
     rows = dict(zip(placements, load_table(problem, placements.values(), bound_ns), strict=True))
-    front = throughput_front(problem, placements.values()) if args.front else ()
+    compared = dict.fromkeys((args.policy, _BALANCE, name))
+    front = throughput_front(problem, (placements[n] for n in compared)) if args.front else ()
     return PlacedForThroughput(chosen, schedule, rows[name], [*rows.values()], proof, front)
 
 
@@ -119,7 +121,7 @@ def _least(
     problem: Problem, placements: Mapping[str, Placement], time_s: float
 ) -> tuple[Placement, int, str]:
     """The placement of the least load, a bound, and who proved that."""
-    from surplus.milp import SolveParams, SolverUnavailableError
+    from surplus.milp import SolveParams, SolverUnavailableError, Status
     from surplus.milp.throughput.search import solve_throughput
 
     best = min(placements.values(), key=lambda placement: busiest_of(problem, placement)[1])
@@ -128,9 +130,11 @@ def _least(
         result = solve_throughput(problem, params)
     except SolverUnavailableError as error:
         print(f"engine: note: no solver searched for less: {error}", file=sys.stderr)
-        return best, load_bound_ns(problem), "of all lanes together"
+        return best, load_bound_ns(problem), "by all lanes together"
     assert result.placement is not None
-    return result.placement, result.bound_ns, result.message
+    is_proven = result.status is Status.OPTIMAL
+    proof = result.message if is_proven else f"{time_s:g} s of search left the rest open"
+    return result.placement, result.bound_ns, proof
 
 
 def show_for_throughput(name: str, found: PlacedForThroughput) -> None:
