@@ -8,6 +8,8 @@ halves each. The planner ``nexus`` is the original.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.planner import PLANNERS, Demand
 from surplus.colocation.policies.gpulet.floor import SPLITS
@@ -23,6 +25,8 @@ class Squishy:
     ----------
     halves : bool
         Two equal partitions a device instead of one.
+    split : sequence of int, optional
+        Sizes of the partitions instead, in percent: one of gpulet's ways of dividing a device.
     percentile, window_s : float
         See ``RateParams``.
 
@@ -33,9 +37,15 @@ class Squishy:
     """
 
     def __init__(
-        self, halves: bool = False, percentile: float = 0.5, window_s: float = 0.5
+        self,
+        halves: bool = False,
+        percentile: float = 0.5,
+        window_s: float = 0.5,
+        split: Sequence[int] | None = None,
     ) -> None:
-        self._split = SPLITS[1] if halves else SPLITS[0]
+        if split is not None and tuple(split) not in SPLITS:
+            raise ValueError(f"split must be one of {SPLITS}, got {split}")
+        self._split = tuple(split or SPLITS[bool(halves)])
         self._scheduler = Scheduler(PackingParams(), None, RateParams(percentile, window_s))
 
     def plan(self, demand: Demand) -> Deployment:
