@@ -15,6 +15,11 @@ above it. On an emulated device times are charged, and all that wanders is the h
 simulation has the profile's times and interference, at the pace of ``alone``, and each group waits
 for what the controller did before it started it.
 
+That repeats a run, and predicts none. What a user's simulation is worth is in the columns of
+``another run`` and ``no pace`` (``out_of_sample.py``): how many points of violations, and what
+ratio of p99, a run is from what was simulated at the pace of another run, of another policy and
+trace, and from what the profile alone says.
+
 ``agrees`` says whether p99 is within 15 % of the simulated one, and violations within 15 % or a
 point of theirs. ``wait`` is the longest time in which a service had queries waiting and began none
 of them, over its target, of the worst service: above 1 it starved (``results/starvation.py``).
@@ -32,19 +37,27 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from bench.colocation.out_of_sample import (
+    EARLIER_POLICY,
+    PREDICTED,
+    Prediction,
+    earlier,
+    errors,
+    predictions,
+    simulated_at,
+)
 from bench.infrastructure import result_file
 from bench.infrastructure.bystanders import Bystanders
 from bench.infrastructure.pace import WINDOW_NS, pace_of
 from bench.infrastructure.resumable import Key, Row, Table
 from bench.safety.budget import add_budget, fill_within
-from surplus.colocation import Scenario, compare, policy_names, read_scenario
+from surplus.colocation import Scenario, policy_names, read_scenario
 from surplus.colocation.frame.load import Load
-from surplus.colocation.policies.names import PolicySpec
 from surplus.colocation.results.comparison import Compared
 from surplus.colocation.results.starvation import longest_waits_ns
 from surplus.colocation.scenarios.live_file import read_to_measure
-from surplus.colocation.simulation.simulator import Run, Setting, simulate
-from surplus.colocation.truths.truth import HostedTruth, Pace, PacedTruth
+from surplus.colocation.simulation.simulator import Run
+from surplus.colocation.truths.truth import Pace
 from surplus.engine.errors import ConfigError
 from surplus.engine.scheduling.backend import EngineBackend
 from surplus.engine.scheduling.measure import GroupMeasureParams, query_times_ns
@@ -71,6 +84,8 @@ class Bench(NamedTuple):
     probes: int
     tries: int
     quiet: float
+    predictions: tuple[Prediction, ...] = ()
+    """What is known before a run."""
 
     def alone(self) -> tuple[float, ...]:
         """Time of a query of each service alone on a lane, now, over the profile's."""
@@ -107,21 +122,20 @@ def measured(bench: Bench, policy: str) -> Row:
         simulated, pace = bench.simulated(live.run, alone)
         row = _row(bench.scenario, load, live, simulated)
         row |= {"pace": _mean(pace), "alone": round(fmean(alone), 3)}
+        for known in bench.predictions:
+            row |= known.columns(policy, live.summary.total)
         rows.append(row | {"others %": _percent(watch.share), "note": ""})
         if watch.share <= bench.quiet:
             break
     return min(rows, key=lambda row: float(row["others %"]))
 
 
-def simulated_at(scenario: Scenario, policy: str, pace: Pace, host_ns: int = 0) -> Compared:
-    """Simulate on a machine of that pace, whose host holds each group up for so long."""
-
-    def runner(setting: Setting, spec: PolicySpec) -> Run:
-        truth = HostedTruth(PacedTruth(setting.truth, pace), host_ns)
-        return simulate(replace(setting, truth=truth), spec)
-
-    (found,) = compare(scenario, [policy], runner)[1]
-    return found
+def informed(bench: Bench) -> Bench:
+    """A bench that has seen one other run."""
+    scenario = earlier(bench.scenario)
+    _, (other,) = compare_live(scenario, [EARLIER_POLICY], bench.backend)
+    known = predictions(bench.scenario, other.run, bench.backend.is_emulated)
+    return bench._replace(predictions=known)
 
 
 def _mean(pace: Pace) -> float:
@@ -163,6 +177,7 @@ COLUMNS = (
     "decision us",
     "pace",
     "alone",
+    *PREDICTED,
     "others %",
     "note",
 )
@@ -211,6 +226,7 @@ def bars(name: str, rows: Sequence[Row]) -> Row:
         "policies": f"{len(ran)} of {len(rows)}",
         "p99 within 15 %": sum(word in ("yes", "p99") for word in close),
         "violations too": close.count("yes"),
+        **errors(ran, CLOSE),
         "starved under": ", ".join(starved) or "none",
         "best": best["policy"],
         "its % in time": round(held, 2),
@@ -231,7 +247,8 @@ def run(path: Path, args: argparse.Namespace) -> None:
         asked.path.write_text(found.to_json(), encoding="utf-8")
     if table.missing(keys):
         scenario = read_scenario(path)
-        bench = Bench(scenario, backend_of(scenario, CACHE), args.probes, args.tries, args.quiet)
+        backend = backend_of(scenario, CACHE)
+        bench = informed(Bench(scenario, backend, args.probes, args.tries, args.quiet))
         fill_within(table, keys, lambda key: _told(measured(bench, key[0])), args.seconds)
     else:
         table.finish(keys)

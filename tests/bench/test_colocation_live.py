@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from bench.colocation.live import FOLDER as SCENARIOS
-from bench.colocation.live import _agrees, _ratio, _refused, bars, simulated_at
+from bench.colocation.live import _agrees, _ratio, _refused, bars
+from bench.colocation.out_of_sample import earlier, errors, predictions, simulated_at
 from bench.infrastructure.bystanders import Bystanders
 from surplus.colocation import read_scenario
 from surplus.colocation.scenarios.live_file import read_to_measure
@@ -62,6 +63,25 @@ def test_a_slower_machine_is_slower_in_the_simulation_beside_it() -> None:
         for speed in (0.5, 1.0, 2.0)
     ]
     assert ends_ns[0] < ends_ns[1] < ends_ns[2]
+
+
+def test_a_prediction_is_made_of_another_run() -> None:
+    """A machine that is half as fast as its profile: known from another trace, not without it."""
+    scenario = read_scenario(SCENARIOS / "two_cpu.toml")
+    slow = Pace(10**9, (1.5, 2.5), (1.0, 1.0))
+    other = simulated_at(earlier(scenario), "edf", slow).run
+    live = simulated_at(scenario, "edf_drop", slow).summary.total
+    told, plain = predictions(scenario, other, emulated=False)
+    assert len(told.pace.windows) == 1
+    found = {own.name: own.columns("edf_drop", live) for own in (told, plain)}
+    assert found["another run"]["p99 ratio, another run"] == pytest.approx(1, abs=0.3)
+    far = abs(found["no pace"]["points off, no pace"])
+    assert abs(found["another run"]["points off, another run"]) < far
+    rows = [{**found["another run"], **found["no pace"]}, {"note": "refused"}]
+    assert errors(rows, 0.15)["points off, no pace"] == far
+    assert set(errors(rows[1:], 0.15).values()) == {"-"}
+    emulated, _ = predictions(scenario, other, emulated=True)
+    assert emulated.host_ns > 0
 
 
 def test_what_a_table_comes_to() -> None:
