@@ -18,6 +18,6 @@ def test_the_interval_of_five_runs_is_students() -> None:
 
 def test_nineteen_intervals_of_twenty_hold_the_mean() -> None:
     draw = random.Random(1)
-    samples = [[draw.gauss(7, 2) for _ in range(5)] for _ in range(2000)]
+    samples = [[draw.gauss(7, 2) for _ in range(5)] for _ in range(500)]
     holds = sum(abs(fmean(own) - 7) <= half_width(own) for own in samples)
-    assert holds / len(samples) == pytest.approx(0.95, abs=0.02)
+    assert holds / len(samples) == pytest.approx(0.95, abs=0.03)
