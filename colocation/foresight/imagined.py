@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from surplus.colocation.frame.clock import NS_PER_S
+from surplus.colocation.frame.interference_model import Interference
 from surplus.colocation.frame.load import Load, Stream, merge
 from surplus.colocation.frame.planner import Demand
 from surplus.colocation.frame.predictor import Predictor
 from surplus.colocation.frame.profile import LatencyProfile, LayeredProfile
 from surplus.colocation.frame.work import Group
+from surplus.colocation.interference.contention import Contention
 from surplus.colocation.randomness.draws import stream_of, uniform
 from surplus.colocation.randomness.noise import NOISES, Noise
 from surplus.colocation.truths.layer_truth import LayerTruth
@@ -59,6 +61,21 @@ def _sizes(most: int, least: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """An eighth, a quarter, half and all of the largest."""
     parts = {max(least, -(-most // k)) for k in (1, 2, 4, 8)}
     return np.array(sorted(parts), np.int64)
+
+
+def believed_interference(demand: Demand) -> Interference | None:
+    """What neighbours cost, where profiles say how much of caches and memories a model uses.
+
+    The law is stated, not measured, as any before serving; None where profiles say nothing.
+    """
+    names = [service.name for service in demand.services]
+    used = [
+        (getattr(profile, "l2", 0.0), getattr(profile, "dram", 0.0)) for profile in demand.profiles
+    ]
+    if not any(map(any, used)):
+        return None
+    l2, dram = (dict(zip(names, column, strict=True)) for column in zip(*used, strict=True))
+    return Contention(names, l2, dram)
 
 
 class BelievedTruth:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from surplus.colocation.foresight.imagined import believed_truth, imagined_load
+from surplus.colocation.foresight.imagined import (
+    believed_interference,
+    believed_truth,
+    imagined_load,
+)
 from surplus.colocation.foresight.race import Heat, winner
 from surplus.colocation.foresight.ways import told, way, ways_for
 from surplus.colocation.frame.controller import PolicyError
@@ -17,7 +21,7 @@ from surplus.colocation.frame.query import Outcome
 from surplus.colocation.simulation.simulator import Setting, simulate
 
 _HEATS = (Heat(99, 250, 1.0), Heat(8, 700, 1.5), Heat(4, 1500, 1.0))
-_LEAD = 0.001
+_LEAD = 0.01
 _SEED = 20_261
 
 
@@ -56,13 +60,14 @@ def _chosen(demand: Demand, path: str | None) -> str:
     told_ = {} if path is None else {"path": path}
     predictor = PREDICTORS.make("foresight", demand.services, demand.profiles, **told_)
     truth = believed_truth(demand, predictor, path is not None, _SEED)
+    interference = believed_interference(demand)
     loads: list[Load] = []
 
     def trial(name: str, number: int) -> float | None:
         if number == len(loads):
             heat = _HEATS[number]
             loads.append(imagined_load(demand, heat.queries, _SEED + number, heat.burst))
-        setting = Setting(demand, loads[number], truth)
+        setting = Setting(demand, loads[number], truth, interference)
         try:
             run = simulate(setting, told(way(name), "foresight", told_))
         except (ValueError, PolicyError):

@@ -11,38 +11,19 @@ from surplus.colocation.policies.names import PolicySpec, policy_spec
 
 _OWN: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
     "columns": ("columns", {}, {}),
+    "columns_coarse": ("columns", {"gain": 0.25}, {}),
     "columns_urgent": ("columns", {}, {"patience": 0.5}),
+    "columns_wide": ("columns", {}, {"width": 0.5}),
     "columns_thrifty": ("columns", {}, {"width": 0.9, "patience": 4.0}),
-    "columns_fast": ("columns", {}, {"width": 0.4}),
-    "columns_sure": ("columns", {}, {"sure": 0.98}),
-    "columns_bold": ("columns", {}, {"sure": 0.6}),
     "columns_filled": ("columns", {}, {"fill": 0.5}),
-    "knees": ("knee_shares", {}, {}),
-    "knees_urgent": ("knee_shares", {}, {"patience": 0.5}),
-    "knees_filled": ("knee_shares", {}, {"fill": 0.5}),
+    "columns_apart": ("columns", {}, {"groups": False}),
     "lanes": ("whole", {}, {}),
-    "lanes_urgent": ("whole", {}, {"patience": 0.5}),
-    "devices": ("whole", {"lanes": False}, {}),
-    "devices_urgent": ("whole", {"lanes": False}, {"patience": 0.5}),
-    "devices_filled": ("whole", {"lanes": False}, {"fill": 0.5}),
     "gpulets": ("gpulet", {}, {}),
     "static": ("knee_shares", {"static": True}, {}),
 }
 """Planner, its options, and those of ``priced``."""
 
-_OTHERS = (
-    "max_throughput_drop",
-    "max_min_drop",
-    "clockwork",
-    "gpulet_int",
-    "gslice_drop",
-    "edf_drop",
-    "sjf_drop",
-    "temporal_drop",
-    "dstack_fill",
-    "dstack",
-    "nexus",
-)
+_OTHERS = ("max_throughput_drop", "gpulet_int", "clockwork", "sjf_drop", "dstack_fill", "nexus")
 _OF_PARTS = ("core_order",)
 _OF_GROUPS = ("abacus", "abacus_pipelined")
 _OF_CORES = ("prema", "planaria", "veltair", "veltair_scheduling_only", "layer_wise_extra")

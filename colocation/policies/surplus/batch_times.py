@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from surplus.colocation.frame.predictor import Predictor
+from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.state import Waiting
 
 
-class Fitting(NamedTuple):
+class FittingBatch(NamedTuple):
     """The longest prefix of a queue that fits into a time, and what it takes."""
 
     size: int
     took_ns: int
 
 
-NONE = Fitting(0, 0)
+NONE = FittingBatch(0, 0)
 
 
 class BatchTimes:
@@ -50,7 +51,7 @@ class BatchTimes:
 
     def longest(
         self, waiting: Waiting, most_items: int, share_percent: int, limit_ns: float
-    ) -> Fitting:
+    ) -> FittingBatch:
         """The longest prefix of at most so many items within a time; the queue is not empty."""
         head = waiting.urgent
         if not waiting.alike:
@@ -58,7 +59,7 @@ class BatchTimes:
         row = self.row(head.service, head.items, head.sequence, share_percent, most_items)
         most = min(len(waiting), max(1, most_items // head.items))
         count = bisect_right(row, limit_ns, 0, most)
-        return Fitting(count, row[count - 1]) if count else NONE
+        return FittingBatch(count, row[count - 1]) if count else NONE
 
     def first_ns(self, waiting: Waiting, share_percent: int) -> int:
         """Time of the most urgent query alone."""
@@ -75,9 +76,15 @@ class BatchTimes:
         if waiting.alike:
             key = (head.service, head.items, head.sequence, share_percent)
             return self.row(*key, most_items)[:most]
+        return self.prefixes_of(waiting, most_items, share_percent)
+
+    def prefixes_of(
+        self, queries: Iterable[Query], most_items: int, share_percent: int
+    ) -> Sequence[int]:
+        """Times of the first 1, 2, ... of some queries together, up to the largest batch."""
         found: list[int] = []
         items = sequence = 0
-        for query in waiting:
+        for query in queries:
             items += query.items
             if items > most_items and found:
                 break
@@ -87,11 +94,11 @@ class BatchTimes:
 
     def _unlike(
         self, waiting: Waiting, most_items: int, share_percent: int, limit_ns: float
-    ) -> Fitting:
+    ) -> FittingBatch:
         """Queries of several sizes: one after the other, until one does not fit."""
         found = NONE
         for count, took_ns in enumerate(self.prefixes_ns(waiting, most_items, share_percent), 1):
             if took_ns > limit_ns:
                 break
-            found = Fitting(count, took_ns)
+            found = FittingBatch(count, took_ns)
         return found

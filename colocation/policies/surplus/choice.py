@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.state import Waiting
-from surplus.colocation.policies.surplus.batch_times import BatchTimes, Fitting
+from surplus.colocation.policies.surplus.batch_times import BatchTimes, FittingBatch
 from surplus.colocation.policies.surplus.blocking import Blocking
 from surplus.colocation.policies.surplus.fair_share import FairShare
 from surplus.colocation.policies.surplus.learnt import TimeRatios
-from surplus.colocation.policies.surplus.lookahead import Task
+from surplus.colocation.policies.surplus.lookahead import WaitingBatch
 from surplus.colocation.policies.surplus.market import Market
 from surplus.colocation.policies.surplus.params import PricedParams
-from surplus.colocation.policies.surplus.rooms import DeviceRoom, Place, Wish
-from surplus.colocation.policies.surplus.windows import Window, Worth, best_window
+from surplus.colocation.policies.surplus.rooms import DeviceRoom, SharePlace, Wish
+from surplus.colocation.policies.surplus.windows import QueueWindow, Worth, best_window
 
 _UNWORTHY = 1e3
 """What is not worth its price comes after all that is; what is owed, before."""
@@ -34,11 +34,16 @@ class Column(NamedTuple):
 
     score: float
     service: int
-    task: Task
+    task: WaitingBatch
     partition: int
     skipped: int
     size: int
     full: int
+
+    @property
+    def worthy(self) -> bool:
+        """Whether it is worth its price."""
+        return self.score > -_UNWORTHY / 2
 
 
 class Hopeless(NamedTuple):
@@ -138,16 +143,16 @@ class ColumnChoice:
     def _fastest_for_its_share(
         self,
         waiting: Waiting,
-        places: list[Place],
+        places: list[SharePlace],
         room: DeviceRoom,
         free_percent: int,
         limit_ns: float,
-    ) -> tuple[Place, int | None, Fitting] | None:
+    ) -> tuple[SharePlace, int | None, FittingBatch] | None:
         """Of the places in time the one with most queries over ``share^width x time``.
 
         One that is free, if any is; the partition is None if none is.
         """
-        best: tuple[Place, int | None, Fitting] | None = None
+        best: tuple[SharePlace, int | None, FittingBatch] | None = None
         most, best_free = 0.0, False
         least_items = waiting.urgent.items
         for place in places:
@@ -169,20 +174,23 @@ class ColumnChoice:
         service: int,
         waiting: Waiting,
         room: DeviceRoom,
-        place: Place,
+        place: SharePlace,
         partition: int,
-        fitting: Fitting,
+        fitting: FittingBatch,
         now_ns: int,
     ) -> Column:
         """The batch that is worth most on a place: a window of the queue, not too long."""
         share, skipped, due_ns = place.share_percent, 0, waiting.urgent.deadline_ns
         most_items = max(place.batch, waiting.urgent.items)
         row = self._times.prefixes_ns(waiting, most_items, share)
-        if waiting.alike and fitting.size < min(len(waiting), len(row)):
-            window = self._window(service, waiting, share, row, now_ns)
+        if fitting.size < min(len(waiting), max(1, most_items // waiting.urgent.items)):
+            window = self._window(service, waiting, share, row, most_items, now_ns)
             if window is not None:
-                skipped, count, took_ns, due_ns = window
-                fitting = Fitting(count, took_ns)
+                skipped, size, took_ns, due_ns = window
+                fitting = FittingBatch(size, took_ns)
+                row = self._times.prefixes_of(
+                    waiting.first(skipped + size)[skipped:], most_items, share
+                )
         left = room.left_percent(share)
         best = fitting
         most = self._score(
@@ -190,7 +198,7 @@ class ColumnChoice:
         )
         count = fitting.size // 2
         while count and self._loss(service, best, left):
-            shorter = Fitting(count, row[count - 1])
+            shorter = FittingBatch(count, row[count - 1])
             loss = self._loss(service, shorter, left)
             score = self._score(service, share, shorter, due_ns - now_ns, loss)
             if score > most:
@@ -201,16 +209,30 @@ class ColumnChoice:
         return Column(most, service, task, partition, skipped, best.size, full)
 
     def _window(
-        self, service: int, waiting: Waiting, share: int, row: Sequence[int], now_ns: int
-    ) -> Window | None:
+        self,
+        service: int,
+        waiting: Waiting,
+        share: int,
+        row: Sequence[int],
+        most_items: int,
+        now_ns: int,
+    ) -> QueueWindow | None:
         """A run of queries that is worth more than the first ones, if time has a price."""
         per_work = self._market.price.per_work
         if not per_work or not self._params.skip:
             return None
         worth = Worth(self._values[service], self._market.profit(service), per_work * share)
-        return best_window(waiting, row, self._ratios.bound[service], now_ns, worth)
+        slowness = self._ratios.bound[service]
+        if waiting.alike:
+            most = len(row)
+            return best_window(waiting, lambda q: row[: len(q)], most, slowness, now_ns, worth)
 
-    def _loss(self, service: int, fitting: Fitting, left_percent: int) -> float:
+        def times(queries: Sequence[Query]) -> Sequence[int]:
+            return self._times.prefixes_of(queries, most_items, share)
+
+        return best_window(waiting, times, most_items, slowness, now_ns, worth)
+
+    def _loss(self, service: int, fitting: FittingBatch, left_percent: int) -> float:
         """Value of those whom a batch makes late that are still to come."""
         if not self._params.blocking:
             return 0.0
@@ -218,14 +240,16 @@ class ColumnChoice:
         loss = self._blocking.loss(took_ns, left_percent, self._market.per_ns, self._values)
         return self._params.blocking * loss
 
-    def _task(self, service: int, deadline_ns: int, place: Place, fitting: Fitting) -> Task:
+    def _task(
+        self, service: int, deadline_ns: int, place: SharePlace, fitting: FittingBatch
+    ) -> WaitingBatch:
         """For the look ahead; it takes what it takes on the mean, or else is late already."""
         value = self._values[service] * fitting.size
         took_ns = round(fitting.took_ns * self._ratios.mean[service])
-        return Task(deadline_ns, value, place.share_percent, took_ns)
+        return WaitingBatch(deadline_ns, value, place.share_percent, took_ns)
 
     def _score(
-        self, service: int, share: int, fitting: Fitting, slack_ns: int, loss: float
+        self, service: int, share: int, fitting: FittingBatch, slack_ns: int, loss: float
     ) -> float:
         """Logarithm of value over work, less the longer it can wait, last below its price."""
         took_ns = fitting.took_ns * self._ratios.mean[service]

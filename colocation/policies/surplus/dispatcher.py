@@ -24,11 +24,18 @@ from surplus.colocation.policies.surplus.batch_times import BatchTimes
 from surplus.colocation.policies.surplus.blocking import Blocking
 from surplus.colocation.policies.surplus.choice import Column, ColumnChoice, Hopeless
 from surplus.colocation.policies.surplus.fair_share import FairShare
+from surplus.colocation.policies.surplus.grouping import Grouping
 from surplus.colocation.policies.surplus.learnt import TimeRatios
-from surplus.colocation.policies.surplus.lookahead import Bin, Task, better_order
+from surplus.colocation.policies.surplus.lookahead import Bin, WaitingBatch, better_order
 from surplus.colocation.policies.surplus.market import Market
 from surplus.colocation.policies.surplus.params import PricedParams
-from surplus.colocation.policies.surplus.rooms import DeviceRoom, Place, Run, Wish, rooms_of
+from surplus.colocation.policies.surplus.rooms import (
+    DeviceRoom,
+    Holding,
+    SharePlace,
+    Wish,
+    rooms_of,
+)
 from surplus.colocation.policies.surplus.savings import Savings
 from surplus.colocation.policies.surplus.standing import good_work, patience_of
 
@@ -65,6 +72,7 @@ class Priced:
         horizon_ns = _HORIZON_TARGETS * max(service.slo_ns for service in services)
         self._market = Market(values, horizon_ns)
         self._savings = Savings()
+        self._grouping = Grouping(self._ratios, self._market, self._savings)
         self._fair = FairShare(len(services), params.guarantee)
         parts = (self._times, self._ratios, self._market, self._fair)
         self._choice = ColumnChoice(params, values, *parts)
@@ -194,7 +202,7 @@ class Priced:
     ) -> Decision:
         """Start a column, and beside it what saves time in one group with it."""
         undivided = room.least_percent == _FULL_PERCENT and self._params.groups
-        group = self._group(state.now_ns, best, columns) if undivided else [best]
+        group = self._grouping.around(best, columns, state.now_ns) if undivided else [best]
         drops: list[Query] = []
         pieces = []
         for own in group:
@@ -203,37 +211,14 @@ class Priced:
             pieces.append(
                 piece_of(queries[own.skipped :], 0, self._services[own.service].operators)
             )
-        took_ns = self._group_ns(group)
+        took_ns = self._grouping.group_ns(group)
         end_ns = state.now_ns + took_ns
-        room.running[best.partition] = Run(best.task.share_percent, end_ns, best.service)
+        room.running[best.partition] = Holding(best.task.share_percent, end_ns, best.service)
         self._choice.started(took_ns)
         return Decision(
             starts=(Start(best.partition, tuple(pieces), took_ns),),
             drops=tuple(Drop(query, end_ns) for query in drops),
         )
-
-    def _group(self, now_ns: int, best: Column, columns: list[Column]) -> list[Column]:
-        """Columns of one partition that have the time to wait for each other."""
-        group = [best]
-        for other in sorted(columns, reverse=True):
-            if other is best or other.partition != best.partition or other.skipped:
-                continue
-            longer = [*group, other]
-            services = tuple(sorted(own.service for own in longer))
-            bound = max(self._ratios.bound[own.service] for own in longer)
-            in_time = now_ns + bound * self._group_ns(longer) <= min(
-                own.task.deadline_ns for own in longer
-            )
-            if in_time and self._savings.pays(services):
-                group = longer
-        return group
-
-    def _group_ns(self, group: list[Column]) -> int:
-        total_ns = sum(own.task.took_ns for own in group)
-        if len(group) == 1:
-            return total_ns
-        services = tuple(sorted(own.service for own in group))
-        return round(total_ns * self._savings.kept(services))
 
     def _adopt(self, state: State) -> None:
         self._deployment = state.deployment
@@ -252,7 +237,7 @@ class Priced:
         static = [room.partitions for room in self._rooms.values() if not room.on_demand]
         self._choice.adopt(Blocking(patiences, sum(static) or len(self._rooms)))
 
-    def _places(self, service: int) -> list[Place]:
+    def _places(self, service: int) -> list[SharePlace]:
         """On the first device that has any: devices are alike."""
         found = (room.places.get(service) for room in self._rooms.values())
         return next((places for places in found if places), [])
@@ -298,7 +283,7 @@ class Priced:
             self._savings.took(services, took_ns / max(1.0, expected))
 
 
-def _in_the_way(column: Column, wish: Task, room: DeviceRoom, now_ns: int) -> bool:
+def _in_the_way(column: Column, wish: WaitingBatch, room: DeviceRoom, now_ns: int) -> bool:
     """Whether a column would still hold what somebody needs at the latest time for him."""
     latest_ns = wish.deadline_ns - wish.took_ns
     if now_ns + column.task.took_ns <= latest_ns:

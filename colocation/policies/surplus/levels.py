@@ -11,7 +11,7 @@ _GRID = (5, 10, 13, 15, 20, 25, 30, 35, 38, 40, 45, 50, 60, 63, 66, 70, 75, 80, 
 
 
 @dataclass(frozen=True)
-class Level:
+class ShareLevel:
     """A share on which a service may run.
 
     Parameters
@@ -30,7 +30,7 @@ class Level:
     work: float
 
 
-def levels_of(demand: Demand, service: int, gain: float, most: int) -> tuple[Level, ...]:
+def levels_of(demand: Demand, service: int, gain: float, most: int) -> tuple[ShareLevel, ...]:
     """Shares of a service, ascending; the whole device, or what there is of it, if none keeps up.
 
     Parameters
@@ -69,7 +69,7 @@ def _thinned(shares: list[int], most: int) -> list[int]:
     return [shares[round(last * k / (most - 1))] for k in range(most)]
 
 
-def _level(demand: Demand, service: int, share: int) -> Level:
+def _level(demand: Demand, service: int, share: int) -> ShareLevel:
     least = demand.least_items(service)
     own = demand.services[service]
     batch = steady = least
@@ -80,7 +80,9 @@ def _level(demand: Demand, service: int, share: int) -> Level:
         batch = items
         if 2 * took_ns <= own.slo_ns:
             steady = items
-    return Level(share, batch, steady, share * time_ns(demand, service, steady, share) / steady)
+    return ShareLevel(
+        share, batch, steady, share * time_ns(demand, service, steady, share) / steady
+    )
 
 
 def time_ns(demand: Demand, service: int, items: int, share: int) -> float:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 _FULL_PERCENT = 100
 
 
-class Task(NamedTuple):
+class WaitingBatch(NamedTuple):
     """A batch of the most urgent queries of a service.
 
     Parameters
@@ -37,7 +37,7 @@ class Bin(NamedTuple):
     ends: Sequence[tuple[int, int]]
 
 
-def late_value(order: Iterable[Task], bins: Sequence[Bin], now_ns: int) -> float:
+def late_value(order: Iterable[WaitingBatch], bins: Sequence[Bin], now_ns: int) -> float:
     """Value of the batches that are late in an order; a late batch is not run."""
     free = [own.free_percent for own in bins]
     ends = [sorted(own.ends) for own in bins]
@@ -70,7 +70,9 @@ def _earliest(free: int, ends: list[tuple[int, int]], share: int, now_ns: int) -
     return now_ns
 
 
-def better_order(first: Task, others: Sequence[Task], bins: Sequence[Bin], now_ns: int) -> Task:
+def better_order(
+    first: WaitingBatch, others: Sequence[WaitingBatch], bins: Sequence[Bin], now_ns: int
+) -> WaitingBatch:
     """A batch, or the one with the earliest deadline if all are in time only when that goes first.
 
     So as long as all that wait can be in time by earliest deadline first, they stay so; once they

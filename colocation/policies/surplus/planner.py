@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from surplus.colocation.frame.deployment import Assignment, Deployment, Shortfall
 from surplus.colocation.frame.planner import PLANNERS, Demand
 from surplus.colocation.frame.service import Partition
-from surplus.colocation.policies.surplus.levels import Level, levels_of
+from surplus.colocation.policies.surplus.levels import ShareLevel, levels_of
 
 _MOST_ASSIGNMENTS = 4000
 """Over all devices: with more services there are fewer shares for each."""
@@ -81,7 +81,7 @@ class Columns:
         )
 
 
-def _wishes(levels: list[tuple[Level, ...]]) -> Iterator[tuple[int, Level, int]]:
+def _wishes(levels: list[tuple[ShareLevel, ...]]) -> Iterator[tuple[int, ShareLevel, int]]:
     """Services, shares and copies, the most needed first."""
     for service, own in enumerate(levels):
         yield service, min(own, key=lambda level: level.work), 0

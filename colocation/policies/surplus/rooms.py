@@ -8,7 +8,7 @@ from typing import NamedTuple
 from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.state import State
 from surplus.colocation.frame.work import Group
-from surplus.colocation.policies.surplus.lookahead import Task
+from surplus.colocation.policies.surplus.lookahead import WaitingBatch
 
 _FULL_PERCENT = 100
 
@@ -18,10 +18,10 @@ class Wish(NamedTuple):
 
     score: float
     service: int
-    task: Task
+    task: WaitingBatch
 
 
-class Run(NamedTuple):
+class Holding(NamedTuple):
     """What holds a share, until when it is predicted to, and a service of it."""
 
     share_percent: int
@@ -30,7 +30,7 @@ class Run(NamedTuple):
 
 
 @dataclass
-class Place:
+class SharePlace:
     """A share of a device on which a service may run, in any of some partitions."""
 
     share_percent: int
@@ -46,9 +46,9 @@ class DeviceRoom:
     ----------
     on_demand : bool
         Whether partitions hold their share only while they run; else a free partition is enough.
-    places : dict of int to list of Place
+    places : dict of int to list of SharePlace
         By service, the smallest share first.
-    running : dict of int to Run
+    running : dict of int to Holding
         By partition.
     partitions : int
     wishes : list of Wish
@@ -58,8 +58,8 @@ class DeviceRoom:
     """
 
     on_demand: bool
-    places: dict[int, list[Place]] = field(default_factory=dict)
-    running: dict[int, Run] = field(default_factory=dict)
+    places: dict[int, list[SharePlace]] = field(default_factory=dict)
+    running: dict[int, Holding] = field(default_factory=dict)
     partitions: int = 0
     wishes: list[Wish] = field(default_factory=list)
     least_percent: int = _FULL_PERCENT
@@ -78,7 +78,7 @@ class DeviceRoom:
         taken = len(self.running) + 1
         return 0 if taken >= self.partitions else _FULL_PERCENT
 
-    def free_partition(self, place: Place) -> int | None:
+    def free_partition(self, place: SharePlace) -> int | None:
         """One of a place's partitions that runs nothing."""
         running = self.running
         for partition in place.partitions:
@@ -100,13 +100,13 @@ def rooms_of(state: State) -> dict[int, DeviceRoom]:
     """All devices of a deployment, by index, with what runs on them."""
     deployment = state.deployment
     found: dict[int, DeviceRoom] = {}
-    known: dict[tuple[int, int, int, int], Place] = {}
+    known: dict[tuple[int, int, int, int], SharePlace] = {}
     for who in deployment.assignments:
         own = deployment.partitions[who.partition]
         room = found.setdefault(own.device, DeviceRoom(deployment.on_demand))
         key = (own.device, who.service, own.share_percent, who.batch)
         if key not in known:
-            known[key] = Place(own.share_percent, who.batch)
+            known[key] = SharePlace(own.share_percent, who.batch)
             room.places.setdefault(who.service, []).append(known[key])
         known[key].partitions.append(who.partition)
         room.least_percent = min(room.least_percent, own.share_percent)
@@ -128,5 +128,5 @@ def _hold(rooms: dict[int, DeviceRoom], deployment: Deployment, group: Group) ->
     own = deployment.partitions[group.partition]
     if own.device in rooms:
         end_ns = group.start_ns + group.predicted_ns
-        run = Run(own.share_percent, end_ns, group.pieces[0].service)
+        run = Holding(own.share_percent, end_ns, group.pieces[0].service)
         rooms[own.device].running[group.partition] = run

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from surplus.colocation.frame.service import Service
 from surplus.colocation.policies.surplus.batch_times import BatchTimes
 from surplus.colocation.policies.surplus.blocking import Patience
-from surplus.colocation.policies.surplus.rooms import Place
+from surplus.colocation.policies.surplus.rooms import SharePlace
 
 
 def good_work(
-    times: BatchTimes, index: int, service: Service, items: int, places: Sequence[Place]
+    times: BatchTimes, index: int, service: Service, items: int, places: Sequence[SharePlace]
 ) -> float:
     """Percent times ns of a query, in the largest batch that may follow another one like it.
 
@@ -21,7 +21,7 @@ def good_work(
         Of the service.
     items : int
         Of a query.
-    places : sequence of Place
+    places : sequence of SharePlace
         Not empty.
     """
     works = []
@@ -33,7 +33,7 @@ def good_work(
 
 
 def patience_of(
-    times: BatchTimes, index: int, service: Service, items: int, places: Sequence[Place]
+    times: BatchTimes, index: int, service: Service, items: int, places: Sequence[SharePlace]
 ) -> Patience:
     """How long a query can wait for the fastest of its shares; parameters as of ``good_work``."""
     alone_ns = min(times.row(index, items, 0, p.share_percent, items)[0] for p in places)

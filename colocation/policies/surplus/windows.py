@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.state import Waiting
 
-_MOST_SKIPPED = 48
+_SKIPPED = (*range(9), 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64)
+"""What is tried: one by one at first, then coarsely."""
+_LEAST_LOST = 0.03
+"""Of the value of a query that is given up: it might have been served after all."""
 
 
-class Window(NamedTuple):
+class QueueWindow(NamedTuple):
     """Queries ``skipped <= k < skipped + size`` of a queue, and when the first of them is due."""
 
     skipped: int
@@ -39,34 +42,43 @@ class Worth(NamedTuple):
     per_ns: float
 
 
+Times = Callable[[Sequence[Query]], Sequence[int]]
+"""Queries -> times of the first 1, 2, ... of them together, up to the largest batch."""
+
+
 def best_window(
-    waiting: Waiting, row: Sequence[int], slowness: float, now_ns: int, worth: Worth
-) -> Window | None:
-    """The window of alike queries with the largest value less price; None if none is in time.
+    waiting: Waiting, times: Times, most: int, slowness: float, now_ns: int, worth: Worth
+) -> QueueWindow | None:
+    """The window with the largest value less price; None if none is in time.
 
     Parameters
     ----------
-    row : sequence of int
-        Times of 1, 2, ... queries; its length is the largest batch.
+    times : callable
+    most : int
+        Queries of a batch, at most.
     slowness : float
-        What these times are multiplied by.
+        What times are multiplied by.
 
     References
     ----------
     Nexus (SOSP'19), section 6.3, slides such a window for the planned batch whatever it costs.
     """
-    best: Window | None = None
-    most = 0.0
-    queued = len(waiting)
-    for skipped, query in enumerate(islice(waiting, _MOST_SKIPPED)):
-        limit_ns = (query.deadline_ns - now_ns) / slowness
-        count = bisect_right(row, limit_ns, 0, min(len(row), queued - skipped))
-        if count == 0:
+    best: QueueWindow | None = None
+    gained = 0.0
+    queries = waiting.first(_SKIPPED[-1] + most)
+    for skipped in _SKIPPED:
+        rest = queries[skipped : skipped + most]
+        if not rest:
+            break
+        row = times(rest)
+        size = bisect_right(row, (rest[0].deadline_ns - now_ns) / slowness)
+        if size == 0:
             continue
-        took_ns = row[count - 1]
-        gain = count * worth.value - skipped * worth.profit - took_ns * slowness * worth.per_ns
-        if best is None or gain > most:
-            best, most = Window(skipped, count, took_ns, query.deadline_ns), gain
-        if count == min(len(row), queued - skipped):
+        took_ns = row[size - 1]
+        lost = skipped * max(worth.profit, _LEAST_LOST * worth.value)
+        gain = size * worth.value - lost - took_ns * slowness * worth.per_ns
+        if best is None or gain > gained:
+            best, gained = QueueWindow(skipped, size, took_ns, rest[0].deadline_ns), gain
+        if size == len(row):
             break
     return best
