@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import surplus.colocation  # fills the registries
 from surplus.colocation.families.family import Document
 from surplus.colocation.families.normal_load import at_load, full_scale
 from surplus.colocation.families.registry import SCENARIO_FAMILIES, family_document
@@ -24,7 +23,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0, or 2 with a line that says which option is wrong.
     """
-    assert surplus.colocation
     asked = _parser().parse_args(arguments)
     try:
         document = family_document(asked.family, asked.seed)

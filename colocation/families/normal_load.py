@@ -12,6 +12,8 @@ from surplus.colocation.scenarios.scenario import Scenario
 TARGET = 0.99
 _TOLERANCE = 0.02
 _MOST_DOUBLINGS = 12
+_SAVED = 0.4
+"""What groups of measured models save at most, nearly: 42 % in Abacus's data."""
 _TARGETS = 10
 """A run lasts for so many times the longest target, at least."""
 
@@ -44,13 +46,16 @@ def full_scale(scenario: Scenario, queries: int, target: float = TARGET) -> floa
     Returns
     -------
     float
-        Within 2 %, the lower end.
+        Within 2 %, the lower end. Where the truth is measured groups the bound of the scenario is a
+        guess that is far too high; there groups are taken to save two fifths, as the best do.
 
     Raises
     ------
     ValueError
         If there is no such factor within 4096 times or a 4096th of the rates.
     """
+    if scenario.group_times is not None:
+        scenario = replace(scenario, group_times=None, overlap=_SAVED)
 
     def held(scale: float) -> bool:
         return scenario_bound(at_load(scenario, scale, queries)).goodput >= target

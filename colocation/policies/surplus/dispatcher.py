@@ -31,7 +31,7 @@ from surplus.colocation.policies.surplus.market import Market
 from surplus.colocation.policies.surplus.params import PricedParams
 from surplus.colocation.policies.surplus.rooms import (
     DeviceRoom,
-    Holding,
+    HeldShare,
     SharePlace,
     Wish,
     rooms_of,
@@ -213,7 +213,7 @@ class Priced:
             )
         took_ns = self._grouping.group_ns(group)
         end_ns = state.now_ns + took_ns
-        room.running[best.partition] = Holding(best.task.share_percent, end_ns, best.service)
+        room.running[best.partition] = HeldShare(best.task.share_percent, end_ns, best.service)
         self._choice.started(took_ns)
         return Decision(
             starts=(Start(best.partition, tuple(pieces), took_ns),),

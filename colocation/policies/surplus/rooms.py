@@ -21,7 +21,7 @@ class Wish(NamedTuple):
     task: WaitingBatch
 
 
-class Holding(NamedTuple):
+class HeldShare(NamedTuple):
     """What holds a share, until when it is predicted to, and a service of it."""
 
     share_percent: int
@@ -48,7 +48,7 @@ class DeviceRoom:
         Whether partitions hold their share only while they run; else a free partition is enough.
     places : dict of int to list of SharePlace
         By service, the smallest share first.
-    running : dict of int to Holding
+    running : dict of int to HeldShare
         By partition.
     partitions : int
     wishes : list of Wish
@@ -59,7 +59,7 @@ class DeviceRoom:
 
     on_demand: bool
     places: dict[int, list[SharePlace]] = field(default_factory=dict)
-    running: dict[int, Holding] = field(default_factory=dict)
+    running: dict[int, HeldShare] = field(default_factory=dict)
     partitions: int = 0
     wishes: list[Wish] = field(default_factory=list)
     least_percent: int = _FULL_PERCENT
@@ -128,5 +128,5 @@ def _hold(rooms: dict[int, DeviceRoom], deployment: Deployment, group: Group) ->
     own = deployment.partitions[group.partition]
     if own.device in rooms:
         end_ns = group.start_ns + group.predicted_ns
-        run = Holding(own.share_percent, end_ns, group.pieces[0].service)
+        run = HeldShare(own.share_percent, end_ns, group.pieces[0].service)
         rooms[own.device].running[group.partition] = run
