@@ -9,8 +9,9 @@ from surplus.milp.block_plan import BlockPlan, incumbent_of, plan_of_block
 from surplus.milp.chain_costs import Edge
 from surplus.milp.deadline import Deadline
 from surplus.milp.params import SolveParams
-from surplus.milp.search import AskSolver, Search
+from surplus.milp.search import Search
 from surplus.milp.series import SeriesBlock, block_problem
+from surplus.milp.solvers.process import AskSolver
 from surplus.milp.starts import SMALL_TASKS, block_incumbent
 from surplus.placement import Problem
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
 
 from surplus.milp.bounds import bound_of_windows_ns, combinatorial_bound_ns, horizon_ns
 from surplus.milp.copies import CopyPair, overlaps
@@ -23,7 +21,7 @@ from surplus.milp.params import Listener, SolveParams
 from surplus.milp.reductions import fix_devices, reduce_problem
 from surplus.milp.result import Result, Status
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
-from surplus.milp.solvers.process import GRACE_S, run_job
+from surplus.milp.solvers.process import GRACE_S, AskSolver, run_job
 from surplus.milp.standing import Standing
 from surplus.milp.starts import (
     ANNEALING_SHARE,
@@ -40,19 +38,8 @@ SOLVER_GAP = 1e-7
 _BOUND_SHARE = 0.7
 """Share of the time for the bound where memory is short; the rest is for a plan that fits."""
 
-
 _GRACE_SHARE = 0.2
 """Of the time that is left, what a solver may take to stop: not every one keeps to its limit."""
-
-
-class AskSolver(Protocol):
-    """Lets a solver's process do a job, as ``run_job``."""
-
-    def __call__(
-        self, job: SolverJob, progress: Callable[[SolverReport], None], *, grace_s: float
-    ) -> SolverReport:
-        """What it found."""
-        ...
 
 
 class Search:

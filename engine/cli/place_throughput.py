@@ -38,6 +38,8 @@ class PlacedForThroughput:
     ----------
     chosen : Placement
         In the order of ``schedule``.
+    schedule : PeriodicSchedule
+        Of it.
     row : LoadRow
         Of it.
     rows : sequence of LoadRow

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from surplus.milp.memory_limit import resident_bytes
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
@@ -25,6 +26,14 @@ _LOOK_S = 0.1
 """How often a process's memory is looked at, where that is limited."""
 
 Progress = Callable[[SolverReport], None]
+
+
+class AskSolver(Protocol):
+    """Lets a solver's process do a job, as ``run_job``."""
+
+    def __call__(self, job: SolverJob, progress: Progress, *, grace_s: float) -> SolverReport:
+        """What it found."""
+        ...
 
 
 @dataclass
