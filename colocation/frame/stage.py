@@ -79,11 +79,12 @@ class Stage:
         """Places of partitions that there were; with the same services on them, if possible."""
         free = dict(enumerate(self.view.partitions))
         places: dict[int, int] = {}
+        now, then = _services(deployment), _services(self._target)
         for alike in (True, False):
             for index, partition in enumerate(deployment.partitions):
-                own = _services(deployment, index)
+                own = now.get(index)
                 for place, other in free.items():
-                    same = not alike or own == _services(self._target, place)
+                    same = not alike or own == then.get(place)
                     if index not in places and other == partition and same:
                         places[index] = place
                 free.pop(places.get(index, -1), None)
@@ -147,8 +148,12 @@ class Stage:
         ]
 
 
-def _services(deployment: Deployment, partition: int) -> set[int]:
-    return {a.service for a in deployment.assignments if a.partition == partition}
+def _services(deployment: Deployment) -> dict[int, set[int]]:
+    """By partition, of those that have any."""
+    found: dict[int, set[int]] = {}
+    for own in deployment.assignments:
+        found.setdefault(own.partition, set()).add(own.service)
+    return found
 
 
 class _Room:

@@ -102,7 +102,7 @@ def _tenant(draw: _Draw, name: str) -> Tenant:
     largest = int(draw.choice([1, 2, 4, 8]))
     items = tuple(sorted({1, int(draw.integers(1, largest + 1))}))
     alone_ns = profile.latency_ns(items[-1], 0, 100)
-    slo_ns = int(alone_ns * draw.choice([1.0, 1.5, 3.0, 8.0]))
+    slo_ns = max(3 * MS, int(alone_ns * draw.choice([1.0, 1.5, 3.0, 8.0])))
     rate_per_s = float(draw.choice([0.2, 1.0, 3.0])) * 60.0
     service = Service(name, slo_ns, largest, operators, draw.choice([None, None, 3]))
     return Tenant(service, profile, Poisson(rate_per_s), items)
