@@ -39,6 +39,7 @@ SEEDS = (1000, 1001, 1002, 1003, 1004)
 LIGHT = 0.85
 """Up to which load policies are held against the bound."""
 CONFIG = {"queries": QUERIES}
+_OURS = ("surplus", "priced")
 
 Folders = tuple[Path, ...]
 """What ``{data}`` may mean."""
@@ -94,9 +95,13 @@ def _by_policy(compared: Iterable[Compared], figure: Any) -> dict[str, Any]:
 
 
 def below(row: Row, policy: str) -> float | None:
-    """Points of goodput that a policy is below the best other one; negative above it."""
+    """Points of goodput that a policy is below the best other one; negative above it.
+
+    Our own two are no others of each other.
+    """
     own = row["goodput"].get(policy)
-    others = [g for name, g in row["goodput"].items() if name != policy and g is not None]
+    passed = _OURS if policy in _OURS else (policy,)
+    others = [g for name, g in row["goodput"].items() if name not in passed and g is not None]
     return None if own is None else 100 * (max(others) - own)
 
 

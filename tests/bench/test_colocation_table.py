@@ -31,6 +31,12 @@ def test_a_policy_is_held_against_the_best_of_the_others() -> None:
     assert below(ROWS[0], "c") is None
 
 
+def test_our_own_policies_are_no_others_of_each_other() -> None:
+    own = row(1, 0.5, surplus=0.8, priced=0.9, a=0.7)
+    assert below(own, "surplus") == pytest.approx(-10)
+    assert below(own, "a") == pytest.approx(20)
+
+
 def test_the_closest_to_the_best_comes_first() -> None:
     found = {one["policy"]: one for one in summaries(ROWS)}
     assert list(found) == ["b", "a", "c"]
