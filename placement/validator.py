@@ -115,13 +115,12 @@ def validate(
         by_query[span.query].append(span)
     found = [v for spans in by_query.values() or [[]] for v in judge.query(spans)]
     tasks = [span for span in timeline if span.kind is not SpanKind.COPY]
-    found += judge.slowed(tasks)
-    found += judge.lanes(tasks)
+    found += [*judge.slowed(tasks), *judge.lanes(tasks)]
     found += judge.links(s for s in timeline if s.kind is SpanKind.COPY)
     found += _memory(problem, placement, timeline)
     if durations == "exact":
-        threads = thread_faults(problem, placement, timeline)
-        found += [Violation(Rule.THREAD, text) for text in threads]
+        faults = thread_faults(problem, placement, timeline)
+        found += [Violation(Rule.THREAD, text) for text in faults]
         found += [Violation(Rule.STAGING, text) for text in staging_faults(problem, timeline)]
     return found
 
