@@ -17,6 +17,7 @@ _OWN: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
     "columns_thrifty": ("columns", {}, {"width": 0.9, "patience": 4.0}),
     "columns_filled": ("columns", {}, {"fill": 0.5}),
     "columns_apart": ("columns", {}, {"groups": False}),
+    "columns_greedy": ("columns", {}, {"look_ahead": False}),
     "lanes": ("whole", {}, {}),
     "gpulets": ("gpulet", {}, {}),
     "static": ("knee_shares", {"static": True}, {}),
