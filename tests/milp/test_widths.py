@@ -32,7 +32,9 @@ def small(seed):
 def checked(problem, params):
     result = solve(problem, params)
     assert validate(problem, result.placement, result.timeline) == []
-    assert simulate(problem, result.placement).makespan_ns == result.dispatched_ns
+    free = result.placement.without_holds()
+    assert simulate(problem, free).makespan_ns == result.dispatched_ns
+    assert simulate(problem, result.placement).makespan_ns == result.held_ns
     assert stored_faults(problem, result.to_json(problem)) == []
     return result
 
