@@ -103,13 +103,22 @@ def plan_of(kind: Kind, model: LiveModel, place: Place) -> Plan:
     return replace(plan, segments=segments, copies=copies)
 
 
+class WholeLanes(Table):
+    """Times on whole lanes and no other shares, as those measured on a CPU are."""
+
+    def latency_ns(self, items: int, sequence: int, share_percent: int) -> int:
+        if share_percent not in self._rows:
+            raise ValueError(f"no time for {share_percent} %; there are {self._shares}")
+        return super().latency_ns(items, sequence, share_percent)
+
+
 def demand_of(served: Served) -> Demand:
     lanes = served.places[0].spec.lanes
     share = {str(100 * k // lanes): [1.0, 2.0] for k in range(1, lanes + 1)}
     count = len(served.models)
     return Demand(
         services=tuple(Service(m.name, SLO_NS, 1, m.operators) for m in served.models),
-        profiles=(Table([1, 4], share),) * count,
+        profiles=(WholeLanes([1, 4], share),) * count,
         rates_per_s=(10.0,) * count,
         items=(1,) * count,
         sequences=(0,) * count,
