@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 
 from surplus.milp.copies import LinkCopy, link_of
 from surplus.milp.windows import service_ns
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.topological_ranks import topological_ranks
 from surplus.placement.widths import molded, widths_or_narrowest
 
 
@@ -27,25 +28,13 @@ def placement_of(
     together the shorter is first: one of no length may need a lane that the other then takes.
     """
     widths = widths_or_narrowest(problem, device_of, width_of or {})
-    count = len(problem.tasks)
-    placed = Placement(tuple(device_of), tuple(range(count)), policy, widths)
+    placed = Placement(tuple(device_of), tuple(range(len(problem.tasks))), policy, widths)
     problem = molded(problem, placed)
 
-    def key(task: int) -> tuple[int, int, int]:
-        return round(starts[task]), service_ns(problem, task, device_of[task]), task
+    def key(task: int) -> tuple[int, int]:
+        return round(starts[task]), service_ns(problem, task, device_of[task])
 
-    waiting = [len(before) for before in problem.predecessors]
-    ready = [key(task) for task, count in enumerate(waiting) if count == 0]
-    heapify(ready)
-    priority = [0] * count
-    for rank in range(count):
-        task = heappop(ready)[2]
-        priority[task] = rank
-        for after in problem.successors[task]:
-            waiting[after] -= 1
-            if waiting[after] == 0:
-                heappush(ready, key(after))
-    return replace(placed, priority=tuple(priority))
+    return replace(placed, priority=topological_ranks(problem, key))
 
 
 def schedule_in_order(

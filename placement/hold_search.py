@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from heapq import heapify, heappop, heappush
 
 from surplus.placement.evaluator import Schedule, unchecked_schedule
 from surplus.placement.holds import CopyHold, Hold, copy_rank
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.topological_ranks import topological_ranks
 
 AnyHold = Hold | CopyHold
 
@@ -62,18 +62,8 @@ def with_holds(
 def _ranked(problem: Problem, placement: Placement, planned: Timeline) -> Placement:
     """By start; of one moment, in which tasks of no length may follow others, topologically."""
     starts = {span.index: span.start_ns for span in planned if span.kind is SpanKind.TASK}
-    waiting = [len(before) for before in problem.predecessors]
-    ready = [(starts[t], placement.priority[t], t) for t in starts if waiting[t] == 0]
-    heapify(ready)
-    priority = [0] * len(waiting)
-    for rank in range(len(waiting)):
-        task = heappop(ready)[2]
-        priority[task] = rank
-        for after in problem.successors[task]:
-            waiting[after] -= 1
-            if waiting[after] == 0:
-                heappush(ready, (starts[after], placement.priority[after], after))
-    return replace(placement.without_holds(), priority=tuple(priority))
+    ranks = topological_ranks(problem, lambda task: (starts[task], placement.priority[task]))
+    return replace(placement.without_holds(), priority=ranks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from dataclasses import replace
-from heapq import heapify, heappop, heappush
 from random import Random
 
 from surplus.milp.copies import copies_of
 from surplus.placement.holds import CopyHold, Hold, copy_rank
 from surplus.placement.placement import Placement
+from surplus.placement.topological_ranks import topological_ranks
 
 
 def topological(problem, seed):
@@ -17,18 +17,8 @@ def topological(problem, seed):
         random.choice([d for d, ns in enumerate(task.service_ns) if ns is not None])
         for task in problem.tasks
     )
-    missing = [len(before) for before in problem.predecessors]
-    ready = [(random.random(), task) for task, count in enumerate(missing) if count == 0]
-    heapify(ready)
-    priority = [0] * len(missing)
-    for rank in range(len(missing)):
-        task = heappop(ready)[1]
-        priority[task] = rank
-        for after in problem.successors[task]:
-            missing[after] -= 1
-            if missing[after] == 0:
-                heappush(ready, (random.random(), after))
-    return Placement(device_of, tuple(priority), "at random")
+    ranks = topological_ranks(problem, lambda task: random.random())
+    return Placement(device_of, ranks, "at random")
 
 
 def held(problem, seed, share=0.3):
