@@ -6,13 +6,12 @@ import numpy as np
 
 from surplus.colocation.families.family import Document, ScenarioFamily
 from surplus.colocation.families.tenants import (
-    filling_rates,
     gpus,
     least_work_ns,
     one_of,
     profile_of,
+    services_of,
     slo_ms,
-    some_load,
     uniform,
     whole,
 )
@@ -52,17 +51,14 @@ def make(draw: np.random.Generator) -> Document:
     tables = [_profile(draw) for _ in range(whole(draw, 2, 6))]
     profiles = [profile_of(table) for table in tables]
     works_ns = [least_work_ns(profile, _BATCH // 2, _SHARES) for profile in profiles]
-    rates = filling_rates(draw, works_ns, devices)
-    services = [
-        {
-            "name": f"s{k}",
+
+    def own(k: int) -> Document:
+        return {
             "slo_ms": slo_ms(profiles[k], _BATCH, uniform(draw, 1.2, 3)),
             "max_batch": _BATCH,
-            "load": some_load(draw, rates[k]),
-            "profile": table,
         }
-        for k, table in enumerate(tables)
-    ]
+
+    services = services_of(draw, tables, works_ns, devices, own)
     truth = {"noise": {"kind": "lognormal"}, "interference": _contention(draw, tables)}
     return {"device": gpus(devices), "service": services, "truth": truth}
 

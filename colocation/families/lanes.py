@@ -6,11 +6,10 @@ import numpy as np
 
 from surplus.colocation.families.family import Document, ScenarioFamily
 from surplus.colocation.families.tenants import (
-    filling_rates,
     least_work_ns,
     one_of,
     profile_of,
-    some_load,
+    services_of,
     uniform,
     whole,
 )
@@ -38,18 +37,17 @@ def make(draw: np.random.Generator) -> Document:
     tables = [_profile(draw, lanes) for _ in range(whole(draw, 2, 5))]
     profiles = [profile_of(table) for table in tables]
     works_ns = [least_work_ns(profile, 1, shares) for profile in profiles]
-    rates = filling_rates(draw, works_ns, 1)
-    services = [
-        {
-            "name": f"s{k}",
-            "slo_ms": round(table["ms"][str(shares[0])][0] * one_of(draw, (2, 3, 5, 15, 60)), 2),
+
+    def own(k: int) -> Document:
+        return {
+            "slo_ms": round(
+                tables[k]["ms"][str(shares[0])][0] * one_of(draw, (2, 3, 5, 15, 60)), 2
+            ),
             "max_batch": one_of(draw, (1, 1, 4)),
             "operators": 8,
-            "load": some_load(draw, rates[k]),
-            "profile": table,
         }
-        for k, table in enumerate(tables)
-    ]
+
+    services = services_of(draw, tables, works_ns, 1, own)
     truth = {
         "noise": {"kind": "lognormal"},
         "side_by_side": "lanes",

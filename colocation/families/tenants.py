@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,31 @@ def _shape(draw: np.random.Generator, kind: str) -> Document:
         swing = round(float(draw.uniform(0.2, 0.8)), 2)
         return {"swing": swing, "period_s": 5.0, "phase": round(float(draw.random()), 2)}
     return {}
+
+
+def services_of(
+    draw: np.random.Generator,
+    tables: Sequence[Document],
+    works_ns: Sequence[float],
+    devices: int,
+    own: Callable[[int], Document],
+) -> list[Document]:
+    """A service for each profile, with loads that fill all devices together.
+
+    Parameters
+    ----------
+    tables : sequence of dict
+        Profiles, by service.
+    works_ns : sequence of float
+        As of ``filling_rates``.
+    own : callable
+        What else the table of a service says: its target, its batches.
+    """
+    rates = filling_rates(draw, works_ns, devices)
+    return [
+        {"name": f"s{k}", **own(k), "load": some_load(draw, rates[k]), "profile": table}
+        for k, table in enumerate(tables)
+    ]
 
 
 def gpus(count: int) -> list[Document]:

@@ -6,13 +6,12 @@ import numpy as np
 
 from surplus.colocation.families.family import Document, ScenarioFamily
 from surplus.colocation.families.tenants import (
-    filling_rates,
     gpus,
     least_work_ns,
     one_of,
     profile_of,
+    services_of,
     slo_ms,
-    some_load,
     uniform,
     whole,
 )
@@ -39,19 +38,16 @@ def make(draw: np.random.Generator) -> Document:
         mean * least_work_ns(profile, 8, (100,))
         for mean, profile in zip(means, profiles, strict=True)
     ]
-    rates = filling_rates(draw, works_ns, devices)
-    services = [
-        {
-            "name": f"s{k}",
+
+    def own(k: int) -> Document:
+        return {
             "slo_ms": slo_ms(profiles[k], 16, uniform(draw, 1.5, 6)),
             "max_batch": 32,
             "items": sizes[k],
             "operators": 12,
-            "load": some_load(draw, rates[k]),
-            "profile": table,
         }
-        for k, table in enumerate(tables)
-    ]
+
+    services = services_of(draw, tables, works_ns, devices, own)
     truth = {"noise": {"kind": "lognormal"}, "overlap": uniform(draw, 0.0, 0.35, 2)}
     return {"device": gpus(devices), "service": services, "truth": truth}
 
