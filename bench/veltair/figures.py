@@ -29,7 +29,6 @@ from bench.veltair.gains import FOLDER, SCENARIOS
 from bench.veltair.parts import conflict_row, kept_row, latency_row, proxy_row
 from surplus.colocation import Scenario, read_scenario
 from surplus.colocation.frame.clock import NS_PER_S
-from surplus.colocation.results.capacity import scaled
 
 GRANULARITIES = ("layer_wise", "blocks_6", "blocks_11", "model_wise", "veltair_scheduling_only")
 WAYS = ("veltair_scheduling_only", "veltair_compilation_only", "veltair")
@@ -72,7 +71,7 @@ FIGURES = {
 
 def at_part(name: str, load: str, data: Path, queries: int) -> Scenario:
     """A scenario at a part of its load, as long as so many queries take to come."""
-    scenario = scaled(read_scenario(FOLDER / f"{name}.toml", data), float(load))
+    scenario = read_scenario(FOLDER / f"{name}.toml", data).scaled(float(load))
     rate_per_s = sum(tenant.arrivals.rate_per_s for tenant in scenario.tenants)
     return replace(scenario, duration_ns=round(queries / rate_per_s * NS_PER_S))
 

@@ -25,7 +25,7 @@ from surplus.colocation import Run, Scenario, compare, read_scenario
 from surplus.colocation.frame.clock import NS_PER_MS, NS_PER_S
 from surplus.colocation.frame.query import Outcome
 from surplus.colocation.frame.record import NEVER_NS
-from surplus.colocation.results.capacity import CapacityParams, capacity_of, scaled
+from surplus.colocation.results.capacity import CapacityParams, capacity_of
 from surplus.colocation.results.capacity_search import CapacitySearchParams
 
 FOLDER = Path(__file__).parents[1] / "configs" / "colocation" / "veltair"
@@ -67,7 +67,7 @@ def measure(key: Key, data: Path, rows: Sequence[Row]) -> Row:
     own = {"scenario": name, "policy": policy, "QPS at 95 %": found.rate_per_s}
     scales = [row["scale"] for row in rows if (row["scenario"], row["policy"]) == (name, BASE)]
     scale = scales[0] if scales else found.found.scale
-    return own | {"scale": found.found.scale} | at_load(scaled(scenario, scale), policy)
+    return own | {"scale": found.found.scale} | at_load(scenario.scaled(scale), policy)
 
 
 def at_load(scenario: Scenario, policy: str) -> dict[str, Any]:

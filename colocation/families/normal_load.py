@@ -24,15 +24,13 @@ def at_load(scenario: Scenario, scale: float, queries: int) -> Scenario:
     What changes at a stated time, and the steps of loads, stay where they are: a scenario that
     has such is as long as it was.
     """
-    tenants = tuple(
-        replace(tenant, arrivals=tenant.arrivals.scaled(scale)) for tenant in scenario.tenants
-    )
-    if scenario.changes:
-        return replace(scenario, tenants=tenants)
-    rate_per_s = sum(tenant.arrivals.rate_per_s for tenant in tenants)
-    longest_ns = max(tenant.service.slo_ns for tenant in tenants)
+    louder = scenario.scaled(scale)
+    if louder.changes:
+        return louder
+    rate_per_s = sum(tenant.arrivals.rate_per_s for tenant in louder.tenants)
+    longest_ns = max(tenant.service.slo_ns for tenant in louder.tenants)
     enough_ns = ceil(queries / rate_per_s * NS_PER_S)
-    return replace(scenario, tenants=tenants, duration_ns=max(enough_ns, _TARGETS * longest_ns))
+    return replace(louder, duration_ns=max(enough_ns, _TARGETS * longest_ns))
 
 
 def full_scale(scenario: Scenario, queries: int, target: float = TARGET) -> float:

@@ -78,12 +78,6 @@ class Capacity:
         return {"policy": self.policy, "rate_per_s": self.rate_per_s} | asdict(self.found)
 
 
-def scaled(scenario: Scenario, factor: float) -> Scenario:
-    """The scenario with all its rates times a factor."""
-    tenants = (replace(t, arrivals=t.arrivals.scaled(factor)) for t in scenario.tenants)
-    return replace(scenario, tenants=tuple(tenants))
-
-
 def probe(scenario: Scenario, policy: str, scale: float, params: CapacityParams) -> Probe:
     """Serve one load by a policy, or by none: ``BOUND``.
 
@@ -92,7 +86,7 @@ def probe(scenario: Scenario, policy: str, scale: float, params: CapacityParams)
     ValueError
         If the policy cannot serve the scenario.
     """
-    louder = scaled(scenario, scale)
+    louder = scenario.scaled(scale)
     seeds = range(scenario.seed, scenario.seed + params.seeds)
     runs = [_counts(replace(louder, seed=seed), policy) for seed in seeds]
     shares = [_goodput([run], params.each) for run in runs]

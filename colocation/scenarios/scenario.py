@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -132,6 +132,11 @@ class Scenario:
     def services(self) -> tuple[Service, ...]:
         """The services, in order of the tenants."""
         return tuple(tenant.service for tenant in self.tenants)
+
+    def scaled(self, factor: float) -> Scenario:
+        """The scenario with all its rates times a factor."""
+        tenants = (replace(t, arrivals=t.arrivals.scaled(factor)) for t in self.tenants)
+        return replace(self, tenants=tuple(tenants))
 
     def load(self) -> Load:
         """Draw the queries; always the same ones.

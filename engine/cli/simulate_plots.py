@@ -44,11 +44,9 @@ def check_loads(scenario: Scenario, loads: Sequence[float]) -> None:
     ValueError
         Naming the load and why.
     """
-    from surplus.colocation.results.capacity import scaled
-
     for load in loads:
         try:
-            scaled(scenario, load).load()
+            scenario.scaled(load).load()
         except ValueError as error:
             raise ValueError(f"--loads: {load:g}: {error}") from error
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from surplus.colocation import Scenario, read_scenario
 from surplus.colocation.clairvoyant import scenario_bound
-from surplus.colocation.results.capacity import BOUND, CapacityParams, capacity_of, probe, scaled
+from surplus.colocation.results.capacity import BOUND, CapacityParams, capacity_of, probe
 from surplus.colocation.results.capacity_search import CapacitySearchParams, Probe, search_capacity
 
 UNIFORM = """
@@ -105,7 +105,7 @@ def test_a_device_holds_as_many_as_it_computes(scenario: Scenario) -> None:
 
 
 def test_scaled_scenarios_differ_in_their_rates_alone(scenario: Scenario) -> None:
-    double = scaled(scenario, 2)
+    double = scenario.scaled(2)
     assert [t.arrivals.rate_per_s for t in double.tenants] == [100]
     assert len(double.load()) == 2 * len(scenario.load())
     assert replace(double, tenants=scenario.tenants) == scenario
@@ -131,5 +131,5 @@ def test_probes_sum_up_their_seeds(scenario: Scenario) -> None:
 def test_the_bound_holds_every_probed_load(scenario: Scenario) -> None:
     for scale in (0.5, 1.9, 2.0, 3.0):
         best = probe(scenario, "fcfs", scale, CapacityParams(seeds=1)).goodput
-        bound = scenario_bound(scaled(scenario, scale))
+        bound = scenario_bound(scenario.scaled(scale))
         assert best <= bound.goodput
