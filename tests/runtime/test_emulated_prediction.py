@@ -21,10 +21,11 @@ from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.simulator import simulate
-from surplus.placement.timeline import SpanKind, Timeline
+from surplus.placement.timeline import Timeline
 from surplus.placement.validator import check
 from tests.constant_costs import constant_problem
 from tests.runtime.runtime_models import read_text
+from tests.runtime.span_times import times_of
 
 GPU = 1
 WIDE = 24
@@ -94,18 +95,6 @@ def _measured(graph: Graph, plan: Plan, devices: str, emulation: EmulationParams
     return found
 
 
-def _times(timeline: Timeline) -> dict[tuple[str, str | int], tuple[int, int, int]]:
-    """When each copy and each segment was ready, began and ended."""
-    return {
-        (s.resource, s.name if s.kind is SpanKind.COPY else s.index): (
-            s.ready_ns,
-            s.start_ns,
-            s.end_ns,
-        )
-        for s in timeline
-    }
-
-
 @pytest.mark.parametrize("lanes", [1, 2, 4])
 @pytest.mark.parametrize("flags", ["replay", "replay,pageable"])
 @pytest.mark.parametrize(
@@ -120,4 +109,4 @@ def test_a_plan_of_many_small_segments_and_copies(
     plan = _prepared(graph, devices, emulation, seed=lanes)
     found = _measured(graph, plan, devices, emulation, plan.predicted.makespan_ns)
     assert found[-1].makespan_ns == plan.predicted.makespan_ns
-    assert _times(found[-1]) == _times(plan.predicted)
+    assert times_of(found[-1]) == times_of(plan.predicted)

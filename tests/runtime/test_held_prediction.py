@@ -25,6 +25,7 @@ from surplus.placement import Hold, Placement, Problem, SpanKind, Timeline, chec
 from tests.constant_costs import constant_problem
 from tests.placement.held_placements import held
 from tests.runtime.runtime_models import read_text
+from tests.runtime.span_times import times_of
 
 GPU = 1
 WIDE = 12
@@ -81,18 +82,6 @@ def _measured(graph: Graph, plan: Plan, lanes: int, submit_ns: int) -> Timeline:
     return model.timeline()
 
 
-def _times(timeline: Timeline) -> dict[tuple[str, str | int], tuple[int, int, int]]:
-    """When each copy and each segment was ready, began and ended."""
-    return {
-        (s.resource, s.name if s.kind is SpanKind.COPY else s.index): (
-            s.ready_ns,
-            s.start_ns,
-            s.end_ns,
-        )
-        for s in timeline
-    }
-
-
 @pytest.mark.parametrize("submit_ns", [0, 3_000])
 @pytest.mark.parametrize("lanes", [1, 2, 4])
 def test_holds_are_kept_to_the_nanosecond(tmp_path: Path, lanes: int, submit_ns: int) -> None:
@@ -103,7 +92,7 @@ def test_holds_are_kept_to_the_nanosecond(tmp_path: Path, lanes: int, submit_ns:
     assert placement.holds
     assert placement.copy_holds
     plan = _plan(graph, problem, placement, submit_ns)
-    assert _times(_measured(graph, plan, lanes, submit_ns)) == _times(plan.predicted)
+    assert times_of(_measured(graph, plan, lanes, submit_ns)) == times_of(plan.predicted)
 
 
 IDLING = """
@@ -125,7 +114,7 @@ def test_a_stream_idles_for_what_is_urgent(tmp_path: Path) -> None:
     for placement in (free, kept):
         plan = _plan(graph, problem, placement, 0)
         found = _measured(graph, plan, 2, 0)
-        assert _times(found) == _times(plan.predicted)
+        assert times_of(found) == times_of(plan.predicted)
         ends_ns.append(found.makespan_ns)
     spans = {s.index: s for s in found if s.kind is not SpanKind.COPY}
     by_output = {segment.outputs[0]: spans[i] for i, segment in enumerate(plan.segments)}
