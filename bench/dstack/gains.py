@@ -31,11 +31,11 @@ from bench.dstack.runs import summary_of
 from bench.infrastructure import result_file
 from bench.infrastructure.interval import half_width
 from bench.infrastructure.resumable import Table, fill
+from bench.infrastructure.traces import SEEDS, add_traces
 from surplus.colocation import read_scenario
 
 FOLDER = Path(__file__).parents[1] / "configs" / "colocation" / "dstack"
 SCENARIOS = ("c2", "c3", "c4", "c7", "saturated", "cluster")
-SEEDS = (1, 2, 3, 4, 5)
 PAPER = {
     "c2": {DSTACK: "0"},
     "c3": {DSTACK: "0"},
@@ -135,8 +135,7 @@ def main() -> None:
     """Run and store a table for each scenario, and what D-STACK comes to in all of them."""
     parser = argparse.ArgumentParser(prog="python -m bench dstack_gains", description=__doc__)
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="of section 7 (all)")
-    parser.add_argument("--of", type=int, default=len(SEEDS), metavar="N", help="traces, >= 2")
-    parser.add_argument("--anew", action="store_true", help="run all again")
+    add_traces(parser)
     args = parser.parse_args()
     seeds = SEEDS[: args.of]
     for name in args.scenarios or SCENARIOS:

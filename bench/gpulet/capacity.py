@@ -20,6 +20,7 @@ import numpy as np
 from bench.infrastructure import result_file
 from bench.infrastructure.interval import half_width
 from bench.infrastructure.resumable import Row, Table, fill
+from bench.infrastructure.traces import SEEDS, add_traces
 from surplus.colocation import Scenario, policy_spec, read_scenario, simulate, summarise
 from surplus.colocation.arrivals.steady import Poisson
 from surplus.colocation.frame.clock import NS_PER_S
@@ -37,7 +38,6 @@ PLANS = {
     "gpulet+int": "gpulet_int",
     "ideal+int": "gpulet_ideal",
 }
-SEEDS = (1, 2, 3, 4, 5)
 PERCENTILE = 0.99
 WITHIN = 0.99
 QUERIES = 5000
@@ -144,8 +144,7 @@ def means(rows: list[Row]) -> list[Row]:
 def main() -> None:
     """Run and store the table, row by row."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--anew", action="store_true", help="run all again")
-    parser.add_argument("--of", type=int, default=len(SEEDS), metavar="N", help="traces, >= 2")
+    add_traces(parser)
     args = parser.parse_args()
     seeds = SEEDS[: args.of]
     config = {

@@ -17,10 +17,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from bench.gpulet.capacity import QUERIES, SEEDS, noisy
+from bench.gpulet.capacity import QUERIES, noisy
 from bench.infrastructure import result_file
 from bench.infrastructure.interval import half_width
 from bench.infrastructure.resumable import Row, Table, fill
+from bench.infrastructure.traces import SEEDS, add_traces
 from surplus.colocation import PolicySpec, Scenario, policy_spec, simulate, summarise
 from surplus.colocation.arrivals.steady import Poisson
 from surplus.colocation.frame.clock import NS_PER_S
@@ -78,8 +79,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bench gpulet_consolidated", description=__doc__
     )
-    parser.add_argument("--anew", action="store_true", help="run all again")
-    parser.add_argument("--of", type=int, default=len(SEEDS), metavar="N", help="traces, >= 2")
+    add_traces(parser)
     args = parser.parse_args()
     seeds = SEEDS[: args.of]
     config = {"models": MODELS, "queries": QUERIES, "seeds": seeds}

@@ -21,7 +21,6 @@ from bench.gpulet.capacity import (
     PLANS,
     QUERIES,
     SCENARIOS,
-    SEEDS,
     at_rate,
     most_promised,
     noisy,
@@ -30,6 +29,7 @@ from bench.gpulet.capacity import (
 from bench.infrastructure import result_file
 from bench.infrastructure.interval import half_width
 from bench.infrastructure.resumable import Row, Table, fill
+from bench.infrastructure.traces import SEEDS, add_traces
 from surplus.colocation import Scenario, simulate, summarise
 
 PARTS = (0.8, 0.9, 1.0)
@@ -63,8 +63,7 @@ def row(name: str, label: str, seeds: Sequence[int] = SEEDS) -> Row:
 def main() -> None:
     """Run and store the table, row by row."""
     parser = argparse.ArgumentParser(prog="python -m bench gpulet_violations", description=__doc__)
-    parser.add_argument("--anew", action="store_true", help="run all again")
-    parser.add_argument("--of", type=int, default=len(SEEDS), metavar="N", help="traces, >= 2")
+    add_traces(parser)
     args = parser.parse_args()
     seeds = SEEDS[: args.of]
     config = {"queries": QUERIES, "seeds": seeds, "parts": PARTS}
