@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
+from surplus.placement.ordering import order_of
 from surplus.placement.periodic import PeriodicSchedule
 from surplus.placement.placement import Placement
 from surplus.placement.timeline import SpanKind
@@ -16,9 +19,6 @@ from surplus.placement.timeline import SpanKind
 def in_periodic_order(placement: Placement, schedule: PeriodicSchedule) -> Placement:
     """The same devices, with the priorities of one of the placement's periodic schedules."""
     starts = {s.index: s.start_ns for s in schedule.timeline if s.kind is not SpanKind.COPY}
-    before = placement.priority
-    tasks = sorted(range(len(before)), key=lambda task: (starts[task], before[task]))
-    priority = [0] * len(tasks)
-    for rank, task in enumerate(tasks):
-        priority[task] = rank
-    return replace(placement, priority=tuple(priority))
+    begin_ns = np.array([starts[task] for task in range(len(starts))], np.int64)
+    ranks = order_of(begin_ns, np.array(placement.priority, np.int64))
+    return replace(placement, priority=tuple(ranks.tolist()))
