@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from pathlib import Path
-from resource import getpagesize
 
 from surplus.placement.memory_words import bytes_in_words
+from surplus.placement.process_memory import resident_bytes
 
 
 @dataclass(frozen=True)
@@ -45,12 +44,3 @@ class MemoryLimit:
             f" {bytes_in_words(self.limit_bytes)} there is"
             f" {bytes_in_words(round(share * left_bytes))} left for it"
         )
-
-
-def resident_bytes(process: int | str = "self") -> int:
-    """What a process has in memory; 0 if it has ended, or where nobody can tell."""
-    try:
-        pages = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]
-    except (OSError, IndexError):
-        return 0
-    return int(pages) * getpagesize()

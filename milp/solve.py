@@ -8,7 +8,6 @@ from surplus.milp.chain import Chain
 from surplus.milp.fold import fold
 from surplus.milp.folded_chain import improve_folded
 from surplus.milp.footprint import FOLDING_BYTES
-from surplus.milp.memory_limit import resident_bytes
 from surplus.milp.params import Listener, SolveParams
 from surplus.milp.result import Result
 from surplus.milp.search import Search
@@ -16,6 +15,7 @@ from surplus.milp.series import series_blocks
 from surplus.milp.solvers import choose_solver
 from surplus.placement import Problem
 from surplus.placement.memory_words import bytes_in_words
+from surplus.placement.process_memory import resident_bytes
 
 
 def solve(

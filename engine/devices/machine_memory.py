@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import mmap
 from pathlib import Path
+
+from surplus.placement.process_memory import resident_bytes as resident_bytes
 
 
 def machine_bytes(what: str, root: Path = Path("/")) -> int:
@@ -20,11 +21,3 @@ def machine_bytes(what: str, root: Path = Path("/")) -> int:
         return 0
     found = (line.split()[1] for line in lines if line.startswith(f"{what}:"))
     return int(next(found, 0)) << 10
-
-
-def resident_bytes(process: int | str = "self") -> int:
-    """What a process holds of the machine's memory; 0 if there is none."""
-    try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * mmap.PAGESIZE
-    except OSError:
-        return 0

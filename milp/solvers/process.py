@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from surplus.milp.memory_limit import resident_bytes
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 from surplus.placement.memory_words import bytes_in_words
+from surplus.placement.process_memory import resident_bytes
 
 GRACE_S = 5.0
 """How long after its time limit a solver may take at most to stop before it is killed."""

@@ -8,12 +8,13 @@ import pytest
 from surplus.milp import SolveParams, Status, memory_limit, solve
 from surplus.milp.cli import main
 from surplus.milp.footprint import bounds_bytes, program_bytes
-from surplus.milp.memory_limit import MemoryLimit, resident_bytes
+from surplus.milp.memory_limit import MemoryLimit
 from surplus.milp.search import Search
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 from surplus.milp.solvers.pool import SolverPool
 from surplus.milp.solvers.process import run_job
 from surplus.placement import lower_bounds
+from surplus.placement.process_memory import resident_bytes
 from surplus.placement.random_graphs import DetectorParams, detector, small_random
 
 MIB = 1 << 20
