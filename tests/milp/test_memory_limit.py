@@ -1,7 +1,9 @@
 """What a search may hold in memory: its own steps, and solvers that take more than they may."""
 
+import subprocess
 import sys
 from math import inf
+from subprocess import PIPE
 
 import pytest
 
@@ -26,6 +28,13 @@ sys.stdin.readline()
 print({REPORT.to_json()!r}, flush=True)
 held = b"x" * {300 * MIB}
 time.sleep(60)
+"""
+GROWING = f"""import sys
+print("small", flush=True)
+sys.stdin.readline()
+held = b"x" * {50 * MIB}
+print("large", flush=True)
+sys.stdin.read()
 """
 PROBLEM = detector(1, DetectorParams(12, 1, 20, 2))
 
@@ -54,10 +63,20 @@ def test_without_a_limit_there_is_room_for_everything(held):
 
 
 def test_a_process_is_seen_to_grow():
-    before = resident_bytes()
-    grown = b"x" * (50 * MIB)
-    assert resident_bytes() - before > 40 * MIB
-    assert len(grown) == 50 * MIB
+    process = subprocess.Popen((sys.executable, "-c", GROWING), stdin=PIPE, stdout=PIPE)
+    with process as grows:
+        assert grows.stdin and grows.stdout
+        assert grows.stdout.readline() == b"small\n"
+        before = resident_bytes(grows.pid)
+        grows.stdin.write(b"grow\n")
+        grows.stdin.flush()
+        assert grows.stdout.readline() == b"large\n"
+        assert resident_bytes(grows.pid) - before > 40 * MIB
+        grows.stdin.close()
+
+
+def test_a_process_that_ended_holds_nothing():
+    assert resident_bytes() > 0
     assert resident_bytes(2**31 - 1) == 0
 
 

@@ -24,6 +24,7 @@ from tests.serving.fakes import WAIT_S, ServerThread, identity, tensor
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 INPUTS = models.example_inputs("lenet")
+ANSWERED = 40  # and of those that are asked for in a few microseconds as many as the machine can
 NAME = "<b onclick='alert(1)'>numerals</b>"
 WINDOWS = {"window_s": "600", "lanes_s": "600", "late_s": "600"}
 _SIZES = {"s": 1e9, "ms": 1e6, "µs": 1e3, "ns": 1.0, "GiB": 2.0**30, "MiB": 2.0**20}
@@ -39,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[surplus.Server]
     with surplus.Server({NAME: model}, port=0, http_port=0) as server:
         with triton.InferenceServerClient(server.address) as client:
             inputs = [tensor(name, array, "FP32") for name, array in INPUTS.items()]
-            for _ in range(40):
+            for _ in range(ANSWERED):
                 client.infer(NAME, inputs)
             for timeout_us in range(1, 60, 2):
                 _ask_in_time(client, inputs, timeout_us)
@@ -135,7 +136,7 @@ def test_counts_are_those_of_the_api(server: surplus.Server, page: Page) -> None
     assert page.only("name") == NAME
     assert page.only("ready") == "ready"
     assert page.shown["version"] == [found["version"], model["version"]]
-    assert int(page.only("answered")) == model["answered"] > 40
+    assert int(page.only("answered")) == model["answered"] >= ANSWERED
     assert int(page.only("calls")) == model["calls"]
     troubles = sum(int(count) for count in re.findall(r" (\d+)", page.only("troubles")))
     assert troubles == sum(model["trouble"].values()) > 0
