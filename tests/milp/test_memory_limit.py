@@ -65,7 +65,8 @@ def test_without_a_limit_there_is_room_for_everything(held):
 def test_a_process_is_seen_to_grow():
     process = subprocess.Popen((sys.executable, "-c", GROWING), stdin=PIPE, stdout=PIPE)
     with process as grows:
-        assert grows.stdin and grows.stdout
+        assert grows.stdin is not None
+        assert grows.stdout is not None
         assert grows.stdout.readline() == b"small\n"
         before = resident_bytes(grows.pid)
         grows.stdin.write(b"grow\n")
