@@ -5,6 +5,7 @@ Each step answers as its model does by itself; between two of them nothing is en
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -13,6 +14,8 @@ from surplus.engine.errors import InputError
 from surplus.engine.repository.model_config import ModelConfig
 from surplus.engine.serving.servable import Array, Servable, TensorSpec
 from surplus.engine.serving.signature import Signature
+from surplus.engine.serving.step_tally import StepTally
+from surplus.engine.serving.step_work import StepWork
 
 
 class ChainedExecutor:
@@ -46,6 +49,7 @@ class ChainedExecutor:
         why: str,
     ) -> None:
         self._steps = [(step, executor, Signature(executor)) for step, executor in steps]
+        self._tallies = [StepTally(step, executor) for step, executor in steps]
         known = self._known(ensemble)
         self.inputs = tuple(replace(known[p.name], name=p.name) for p in ensemble.inputs)
         self.outputs = tuple(replace(known[p.name], name=p.name) for p in ensemble.outputs)
@@ -73,6 +77,10 @@ class ChainedExecutor:
         """That its steps run in turn, and why."""
         return {"ensemble": f"{len(self._steps)} steps in turn: {self._why}"}
 
+    def take_step_work(self) -> list[StepWork]:
+        """As of ``TellsOfSteps``."""
+        return [work for tally in self._tallies for work in tally.take()]
+
     def foresee(self, deadline_ns: int | None, priority: int = 0) -> None:
         """As of the first step."""
         self._steps[0][1].foresee(deadline_ns, priority)
@@ -86,14 +94,16 @@ class ChainedExecutor:
     ) -> dict[str, Array]:
         """Run one query through all steps."""
         known = dict(inputs)
-        for step, executor, signature in self._steps:
+        for (step, executor, signature), tally in zip(self._steps, self._tallies, strict=True):
             try:
                 given = signature.check_inputs(
                     [(name, known[t]) for name, t in step.inputs.items() if t in known]
                 )
             except InputError as error:
                 raise InputError(f"{step}: {error}") from error
+            began_ns = time.monotonic_ns()
             answer = await executor.infer(given, tuple(step.outputs), deadline_ns, priority)
+            tally.took.add(time.monotonic_ns() - began_ns)
             known |= {tensor: answer[name] for name, tensor in step.outputs.items()}
         wanted = [spec.name for spec in self.outputs] if outputs is None else outputs
         return {name: known[name] for name in wanted}

@@ -131,19 +131,19 @@ def _memory(model: ServedModel) -> list[Document]:
 
 
 def _statistics(model: ServedModel) -> Document:
-    counters = model.statistics
+    counters, as_step = model.statistics, model.as_step
     return {
         "name": model.name,
         "version": model.version,
         "last_inference": _milliseconds_since_1970(counters.last_ns),
-        "inference_count": counters.computed,
-        "execution_count": max(0, counters.computed - model.joined),
+        "inference_count": counters.computed + as_step.inferences,
+        "execution_count": model.calls + as_step.calls,
         "inference_stats": {
-            "success": _duration(counters.success),
+            "success": _duration(counters.success + as_step.took),
             "fail": _duration(counters.fail),
-            "queue": _duration(counters.queue),
+            "queue": _duration(counters.queue + as_step.queue),
             "compute_input": _duration(counters.compute_input),
-            "compute_infer": _duration(counters.compute_infer),
+            "compute_infer": _duration(counters.compute_infer + as_step.compute_infer),
             "compute_output": _duration(counters.compute_output),
             "cache_hit": _duration(counters.cache_hit),
             "cache_miss": _duration(counters.cache_miss),

@@ -33,6 +33,7 @@ from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.messages import SERVICE, message_type, request_types
 from surplus.engine.serving.receipts import Receipts
 from surplus.engine.serving.rights import Right
+from surplus.engine.serving.step_counts import share_out
 from surplus.engine.serving.wire import split_infer_request
 
 Handler = Callable[[Any, Any], Awaitable[bytes]]
@@ -181,6 +182,7 @@ class GrpcFace:
 
     def model_statistics(self, request: Any) -> Any:
         """Counters of one model, of all its versions, or of all models."""
+        share_out(self._plane.models)
         models = self._plane.models.select(request.name, request.version)
         return message_type("ModelStatisticsResponse")(**descriptions.model_statistics(models))
 

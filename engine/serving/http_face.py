@@ -31,6 +31,7 @@ from surplus.engine.serving.http_shared_memory import SharedMemoryPaths
 from surplus.engine.serving.load_request import override_of, wants_dependents
 from surplus.engine.serving.observation import ObservationPaths
 from surplus.engine.serving.served_model import ServedModel
+from surplus.engine.serving.step_counts import share_out
 
 _MODEL = "/v2/models/{name}"
 _VERSION = "/v2/models/{name}/versions/{version}"
@@ -152,6 +153,7 @@ class HttpFace:
 
     async def model_statistics(self, request: HttpRequest) -> HttpAnswer:
         """Counters of one model, of all its versions, or of all models."""
+        share_out(self._plane.models)
         models = self._plane.models.select(*_names(request))
         return json_answer(descriptions.more_statistics(models))
 

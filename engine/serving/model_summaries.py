@@ -54,7 +54,7 @@ def _model(model: ServedModel) -> dict[str, Any]:
         "reason": without_paths(model.reason),
         "in_flight": model.in_flight,
         "answered": counters.success.count,
-        "calls": max(0, counters.computed - model.joined),
+        "calls": model.calls,
         "trouble": {kind.value: trouble.get(kind, 0) for kind in Trouble},
         "duration_s": _percentiles(times.whole),
         "queue_s": _percentiles(times.queue),

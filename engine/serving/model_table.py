@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from surplus.engine.errors import UnknownModelError
 from surplus.engine.serving.response_cache import ResponseCache
 from surplus.engine.serving.served_model import ModelState, ServedModel
+from surplus.engine.serving.step_counts import share_out
 
 
 class ModelTable:
@@ -31,6 +32,7 @@ class ModelTable:
 
     def _be_watched(self, model: ServedModel) -> None:
         model.on_change = lambda: self._watch(model)
+        model.before_change = lambda: share_out(self)
         self._watch(model)
 
     def add(self, name: str, version: str = "1") -> ServedModel:
@@ -58,7 +60,7 @@ class ModelTable:
         del versions[model.version]
         if not versions:
             del self._versions[model.name]
-        model.on_change = lambda: None
+        model.on_change = model.before_change = lambda: None
 
     def find(self, name: str, version: str = "") -> ServedModel:
         """Model of that name and version; without a version the newest that is ready.

@@ -20,6 +20,8 @@ from surplus.engine.serving.response_cache import ResponseCache
 from surplus.engine.serving.servable import Array, Servable
 from surplus.engine.serving.signature import Signature
 from surplus.engine.serving.statistics import ModelStatistics
+from surplus.engine.serving.step_counts import StepCount, step_names
+from surplus.engine.serving.step_work import StepName, TellsOfSteps
 from surplus.engine.serving.trouble import Trouble
 
 _LOADS = count(1)
@@ -61,6 +63,12 @@ class ServedModel:
         What the native front end counts of it, from one load to the next.
     on_change : callable
         Called whenever queries may be answered that were not, or the other way round.
+    before_change : callable
+        Called before another executor, or none, takes the place of the present one.
+    steps : tuple of (str, str)
+        What an ensemble that is served is made of; empty of another model.
+    as_step : StepCount
+        What it has computed within ensembles, as of the last ``share_out``.
     """
 
     def __init__(self, name: str, version: str, cache: ResponseCache | None = None) -> None:
@@ -78,6 +86,9 @@ class ServedModel:
         self.tally = FrontTally()
         self._wait_ns = 0.0
         self.on_change: Callable[[], None] = lambda: None
+        self.before_change: Callable[[], None] = lambda: None
+        self.steps: tuple[StepName, ...] = ()
+        self.as_step = StepCount()
         self._use: ModelUse | None = None
         self._former: list[ModelUse] = []
         self._config = unwritten(name)
@@ -95,6 +106,9 @@ class ServedModel:
         )
         self._retire()
         self._use, self._config, self.load = ModelUse(executor), config, next(_LOADS)
+        self.steps = step_names(config)
+        if isinstance(executor, TellsOfSteps):
+            executor.take_step_work()  # of its warm-up, which is nobody's query
         self._keep_answers()
         self._queued_ns = executor.queued_ns
         self._state, self._reason, self.is_unloaded = ModelState.READY, "", False
@@ -130,6 +144,7 @@ class ServedModel:
         self.set_unavailable(reason)
 
     def _retire(self) -> None:
+        self.before_change()
         self._forget_answers()
         if self._use is None:
             return
@@ -295,6 +310,11 @@ class ServedModel:
     def joined(self) -> int:
         """Queries that were answered together with another one, by its call."""
         return self._joined_earlier + (0 if self._use is None else self._use.joined)
+
+    @property
+    def calls(self) -> int:
+        """Of the model, for its own queries: those that were stacked count once."""
+        return max(0, self.statistics.computed - self.joined)
 
     @property
     def batches(self) -> dict[int, tuple[int, int]]:

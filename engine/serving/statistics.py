@@ -26,6 +26,10 @@ class Duration:
         self.count += 1
         self.total_ns += duration_ns
 
+    def __add__(self, other: Duration) -> Duration:
+        """Of both."""
+        return Duration(self.count + other.count, self.total_ns + other.total_ns)
+
 
 @dataclass(frozen=True)
 class Moments:

@@ -39,8 +39,12 @@ REQUEST_SUCCESS = _triton("request_success", "Queries answered well")
 REQUEST_FAILURE = _triton(
     "request_failure", "Queries that were not answered, by Triton's reasons", (*_MODEL, "reason")
 )
-INFERENCE_COUNT = _triton("count", "Inferences, a query each")
-EXEC_COUNT = _triton("exec_count", "Calls of the model: those that were stacked count once")
+INFERENCE_COUNT = _triton(
+    "count", "Inferences, a query each, also of ensembles that it is a step of"
+)
+EXEC_COUNT = _triton(
+    "exec_count", "Calls of the model, for these: those that were stacked count once"
+)
 REQUEST_DURATION = _triton("request_duration_us", "From receipt to the encoded answer, us")
 QUEUE_DURATION = _triton("queue_duration_us", "Waits for a lane, us")
 COMPUTE_INPUT = _triton("compute_input_duration_us", "Decoding and checks, us")

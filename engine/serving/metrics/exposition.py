@@ -37,7 +37,7 @@ Rows = Iterable[tuple[Sequence[str], float]]
 _COUNTED: tuple[tuple[Definition, Callable[[ModelSample], float]], ...] = (
     (catalogue.REQUEST_SUCCESS, lambda model: model.success),
     (catalogue.INFERENCE_COUNT, lambda model: model.computed),
-    (catalogue.EXEC_COUNT, lambda model: model.calls),
+    (catalogue.EXEC_COUNT, lambda model: model.calls + model.step_calls),
     (catalogue.REQUEST_DURATION, lambda model: model.success_ns // 1000),
     (catalogue.QUEUE_DURATION, lambda model: model.queue_ns // 1000),
     (catalogue.COMPUTE_INPUT, lambda model: model.compute_input_ns // 1000),
