@@ -13,15 +13,25 @@ from surplus.engine.serving.chained_executor import ChainedExecutor
 from surplus.engine.serving.servable import Servable
 
 MakeServable = Callable[[RepositoryEntry, LoadParams], Servable]
+InTurn = Callable[[ChainedExecutor], Servable]
 
 
-def ensemble_or_model(entry: RepositoryEntry, params: LoadParams, make: MakeServable) -> Servable:
+def as_it_is(chained: ChainedExecutor) -> Servable:
+    """The same."""
+    return chained
+
+
+def ensemble_or_model(
+    entry: RepositoryEntry, params: LoadParams, make: MakeServable, in_turn: InTurn = as_it_is
+) -> Servable:
     """What answers an entry's queries, made of one file where that can be.
 
     Parameters
     ----------
     make : callable
         Loads, or checks, an entry with an ONNX file.
+    in_turn : callable
+        What stands before steps that run in turn.
 
     Raises
     ------
@@ -31,27 +41,27 @@ def ensemble_or_model(entry: RepositoryEntry, params: LoadParams, make: MakeServ
     try:
         whole = as_one_file(entry, params.cache)
     except NotMerged as reason:
-        return _in_turn(entry, params, make, str(reason))
+        return _in_turn(entry, params, make, in_turn, str(reason))
     try:
         return make(whole, params)
     except ModelError as error:
         if whole is entry:
             raise
-        return _in_turn(entry, params, make, one_line(error, 300))
+        return _in_turn(entry, params, make, in_turn, one_line(error, 300))
 
 
 def _in_turn(
-    entry: RepositoryEntry, params: LoadParams, make: MakeServable, why: str
-) -> ChainedExecutor:
+    entry: RepositoryEntry, params: LoadParams, make: MakeServable, in_turn: InTurn, why: str
+) -> Servable:
     """Each step by itself; what is wrong with one is said of that one."""
     assert entry.config is not None, "of an ensemble"
     found = find_ensemble(entry)
     made: list[Servable] = []
     try:
         for _, model in found.steps:
-            made.append(ensemble_or_model(model, params, make))
+            made.append(ensemble_or_model(model, params, make, in_turn))
         steps = [(step, one) for (step, _), one in zip(found.steps, made, strict=True)]
-        return ChainedExecutor(entry.config, found.ensemble, steps, why)
+        return in_turn(ChainedExecutor(entry.config, found.ensemble, steps, why))
     except BaseException:
         for one in made:
             one.close()

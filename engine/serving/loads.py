@@ -26,6 +26,7 @@ from surplus.engine.serving.operator_libraries import operator_libraries
 from surplus.engine.serving.sequences.sequenced import sequenced
 from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.warm_up import ask_warm_ups, real_inputs, warmed
+from surplus.engine.serving.warmed_late import WarmedLate
 
 Load = Callable[[RepositoryEntry, LoadParams], Model]
 
@@ -101,7 +102,7 @@ def loaded(entry: RepositoryEntry, params: LoadParams, load: Load = load_entry) 
 
     def made(entry: RepositoryEntry, params: LoadParams) -> Servable:
         model = load(entry, _configured(entry, params))
-        return _executor(ServedAlone(model, entry.name), entry)
+        return executor_of(ServedAlone(model, entry.name), entry)
 
     return warmed(ensemble_or_model(entry, _with_operators(entry, params), made))
 
@@ -113,18 +114,24 @@ def checked(entry: RepositoryEntry, params: LoadParams) -> Servable:
         params = _configured(entry, params)
 
         def warm(opened: Queryable) -> None:
-            ask_warm_ups(_executor(opened, entry))
+            ask_warm_ups(executor_of(opened, entry))
 
         late = ServedLate(LazyModel(entry.path, params), params.cache, entry.name, warm)
-        return _executor(late, entry)
+        return executor_of(late, entry)
 
     params = _with_operators(entry, params)
     add_custom_operators(params.custom_operators)
-    return ensemble_or_model(entry, params, made)
+    return ensemble_or_model(entry, params, made, WarmedLate)
 
 
-def _executor(model: Queryable, entry: RepositoryEntry) -> ModelExecutor:
-    """What answers for a model as its configuration says."""
+def executor_of(model: Queryable, entry: RepositoryEntry) -> ModelExecutor:
+    """What answers for a model as its configuration says.
+
+    Raises
+    ------
+    ConfigError
+        If that contradicts the model.
+    """
     return ModelExecutor(sequenced(model, entry.config), entry.config)
 
 

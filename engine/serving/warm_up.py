@@ -95,9 +95,14 @@ def ask_warm_ups(executor: Servable) -> None:
     ConfigError
         If one fails.
     """
+    asyncio.run(asked_warm_ups(executor))
+
+
+async def asked_warm_ups(executor: Servable) -> None:
+    """The same on the event loop of the executor's queries; files are read in a thread."""
     config = executor.config
     if config is not None and config.message.model_warmup:
-        asyncio.run(_ask(executor, config, read_warm_ups(config)))
+        await _ask(executor, config, await asyncio.to_thread(read_warm_ups, config))
 
 
 async def _ask(executor: Servable, config: ModelConfig, queries: Sequence[WarmUp]) -> None:
