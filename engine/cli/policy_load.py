@@ -11,10 +11,13 @@ from surplus.engine.scheduling.policy_params import PolicyParams, PreparedPolicy
 from surplus.engine.scheduling.policy_service import PolicyService
 from surplus.engine.scheduling.served_by_policy import ServedByPolicy
 from surplus.engine.serving.life import Served
-from surplus.engine.serving.model_executor import ModelExecutor
+from surplus.engine.serving.loads import executor_of
+from surplus.engine.serving.operator_libraries import operator_libraries
 from surplus.engine.serving.policy_control import PolicyControl
 from surplus.engine.serving.say import say
+from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.server import AsyncServer
+from surplus.engine.serving.warm_up import asked_warm_ups
 
 
 class PolicyLoad(AbstractContextManager["PolicyLoad"]):
@@ -41,18 +44,29 @@ class PolicyLoad(AbstractContextManager["PolicyLoad"]):
         Raises
         ------
         EngineError
-            If a model cannot be loaded, or a target cannot be met.
+            If a model cannot be loaded, its configuration contradicts it, its warm-up fails, or a
+            target cannot be met.
         """
-        files = {entry.name: entry.path for entry, _ in served}
-        prepared = await asyncio.to_thread(prepare, self._policy, files, say)
-        self._service = service = _started(prepared, served)
+        prepared = await asyncio.to_thread(self._prepared, served)
+        self._service = service = _started(prepared)
+        executors = [_executor(service, i, served[i], prepared) for i in range(len(served))]
+        for executor in executors:
+            await asked_warm_ups(executor)
+        for (_, model), executor in zip(served, executors, strict=True):
+            model.set_ready(executor)
         if self._clients_control:
             indices = {model.name: index for index, (_, model) in enumerate(served)}
             server.plane.control = PolicyControl(service, server.plane.models, indices)
         return served
 
+    def _prepared(self, served: Sequence[Served]) -> PreparedPolicy:
+        for entry, _ in served:  # before any is read: they are the process's from then on
+            operator_libraries(entry)
+        files = {entry.name: entry.path for entry, _ in served}
+        return prepare(self._policy, files, say)
 
-def _started(prepared: PreparedPolicy, served: Sequence[Served]) -> PolicyService:
+
+def _started(prepared: PreparedPolicy) -> PolicyService:
     try:
         service = PolicyService(prepared.demand, prepared.policy, prepared.models, prepared.places)
     except ValueError as error:
@@ -60,10 +74,15 @@ def _started(prepared: PreparedPolicy, served: Sequence[Served]) -> PolicyServic
     for short in service.deployment.shortfalls:
         name = prepared.demand.services[short.service].name
         say(f"{name}: {short.rate_per_s:.1f} queries/s have no place, {short.reason}")
-    for index, (_, model) in enumerate(served):
-        most = prepared.demand.services[index].max_batch
-        model.set_ready(ModelExecutor(ServedByPolicy(service, index, most)))
-        slo_ms = prepared.demand.services[index].slo_ns / 1e6
-        alone_ms = prepared.demand.latency_ns(index, 1) / 1e6
-        say(f"{model.name}: target {slo_ms:g} ms, {alone_ms:.3g} ms alone")
     return service
+
+
+def _executor(
+    service: PolicyService, index: int, served: Served, prepared: PreparedPolicy
+) -> Servable:
+    """What answers for one of the models, as its configuration says; says its target."""
+    entry, model = served
+    own = prepared.demand.services[index]
+    alone_ms = prepared.demand.latency_ns(index, 1) / 1e6
+    say(f"{model.name}: target {own.slo_ns / 1e6:g} ms, {alone_ms:.3g} ms alone")
+    return executor_of(ServedByPolicy(service, index, own.max_batch), entry)

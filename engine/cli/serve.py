@@ -10,12 +10,7 @@ from typing import Any
 from surplus.engine.cli import options, serve_policy, serve_policy_options
 from surplus.engine.cli.end_by import end_by
 from surplus.engine.cli.parser import add_verb
-from surplus.engine.cli.serve_control import (
-    add_control,
-    asked_control,
-    loaded_now,
-    require_no_ensemble,
-)
+from surplus.engine.cli.serve_control import add_control, asked_control, loaded_now
 from surplus.engine.cli.serve_isolation import add_isolation, isolated_groups
 from surplus.engine.cli.serve_life import (
     Live,
@@ -77,7 +72,6 @@ def run(args: argparse.Namespace) -> int:
     is_late = args.lazy or control.memory_bytes > 0
     groups = isolated_groups(args, entries, under_policy=by_policy is not None)
     if by_policy is not None:
-        require_no_ensemble(entries, args.policy)
         return served_by_policy(server_params(args), entries, by_policy, restarts=restarts)
     if tune_by_default() == "background" and not is_late and groups is None:
         expect_trials(loaded_now(args, entries), args.cache)

@@ -143,19 +143,3 @@ def loaded_now(
     steps = [all_steps(name, configs) for name in args.load_model]
     wanted = set(args.load_model).union(*steps)
     return [entry for entry in entries if entry.name in wanted]
-
-
-def require_no_ensemble(entries: Sequence[RepositoryEntry], policy: str) -> None:
-    """Refuse what a policy for several models cannot plan for.
-
-    Raises
-    ------
-    ConfigError
-        Naming file and field.
-    """
-    for entry in entries:
-        if entry.config is not None and entry.config.is_ensemble:
-            raise entry.config.lines.wrong(
-                "ensemble_scheduling",
-                f"--policy {policy} serves models of one file each: serve ensembles without it",
-            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,10 +118,21 @@ def served_by_policy(
 ) -> int:
     """The newest version of each model under a policy for several."""
     from surplus.engine.cli.policy_load import PolicyLoad
+    from surplus.engine.repository.layout import warn_of_fields
+    from surplus.engine.repository.under_policy import (
+        require_servable,
+        row_limits,
+        warn_of_overruled,
+    )
 
+    require_servable(entries, asked.policy.policy)
     newest = {entry.name: entry for entry in entries}
-    asked.policy.check_names(list(newest))
-    with PolicyLoad(asked.policy, clients_control=asked.clients_control) as make_ready:
+    limits = row_limits({name: entry.config for name, entry in newest.items()})
+    policy = replace(asked.policy, row_limits=limits)
+    policy.check_names(list(newest))
+    warn_of_fields(newest.values())
+    warn_of_overruled(entries, policy.policy)
+    with PolicyLoad(policy, clients_control=asked.clients_control) as make_ready:
         return _lived(server, list(newest.values()), make_ready, restarts=restarts)
 
 

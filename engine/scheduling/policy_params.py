@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,8 @@ class PolicyParams:
         real ones soon.
     most_items : int
         Largest batch, and largest query, in items.
+    row_limits : mapping of str to int
+        The same by model, where one says so itself; 0: its queries run by themselves, of any size.
     groups : int
         Groups that models are cut into, for policies that run parts of them.
     slice_ns : int
@@ -82,6 +84,7 @@ class PolicyParams:
     devices: str = ""
     rates_per_s: Mapping[str, float] = field(default_factory=dict)
     most_items: int = 8
+    row_limits: Mapping[str, int] = field(default_factory=dict)
     groups: int = 1
     slice_ns: int = 0
     max_load_s: float = 0.0
@@ -108,6 +111,10 @@ class PolicyParams:
         for name, rate_per_s in self.rates_per_s.items():
             if not 0 <= rate_per_s < math.inf:
                 raise ConfigError(f"the rate of {name!r} must be >= 0, got {rate_per_s:g}")
+
+    def most_of(self, name: str) -> int:
+        """Rows of a batch of a model at most; 0: there is none."""
+        return min(self.most_items, self.row_limits.get(name, self.most_items))
 
     def of_model(self, name: str) -> LiveModelParams:
         """How one of the models is made ready."""
@@ -193,7 +200,7 @@ def prepare(
     lanes = [1 if by_share else spec.lanes for spec in meant]
     stages = places(params.devices or "cpu", lanes, by_share=by_share)
     models = tuple(_loaded(name, path, stages[0], params) for name, path in files.items())
-    most = tuple(params.most_items if model.stackable else 1 for model in models)
+    most = tuple(params.most_of(model.name) if model.stackable else 1 for model in models)
     for model, items in zip(models, most, strict=True):
         model.know_charges(stages[0], items)
     measured = _measured(params, models, stages, most, lanes[0], progress)
@@ -217,7 +224,8 @@ def prepare(
 def _loaded(name: str, path: Path, place: Place, params: PolicyParams) -> LiveModel:
     error = ModelError(f"{path}: not loaded within max_load_s ({params.max_load_s:g} s)")
     with time_limit(params.max_load_s, error):
-        return loaded(name, path, place, params.of_model(name))
+        model = loaded(name, path, place, params.of_model(name))
+    return model if params.most_of(name) else replace(model, stackable=False)
 
 
 def _measured(
