@@ -37,6 +37,7 @@ from surplus.engine.serving.served_model import ServedModel
 from surplus.engine.serving.server_params import MAX_IN_FLIGHT
 from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.serving.statistics import Moments
+from surplus.engine.serving.trace_settings import TraceSettings
 from surplus.engine.serving.trouble import Trouble, trouble_of
 
 A = TypeVar("A")
@@ -125,6 +126,8 @@ class DataPlane:
         Shared memory that clients registered.
     log : LogSettings
         What of the process's log is written.
+    traces : TraceSettings
+        Which queries become spans.
     memory : _core.MemoryAccount
         What requests, values and answers are counted in.
     workers : callable
@@ -144,6 +147,7 @@ class DataPlane:
         self.workers: Callable[[], Sequence[WorkerSample]] = tuple
         self.regions = SharedRegions()
         self.log = LogSettings()
+        self.traces = TraceSettings()
         self._seen = SeenQueries()
         self._in_flight = InFlight()
         self._draining = False

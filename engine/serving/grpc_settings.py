@@ -9,7 +9,6 @@ from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.grpc_infer import plain_values
 from surplus.engine.serving.log_settings import Value
 from surplus.engine.serving.messages import message_type
-from surplus.engine.serving.trace_settings import SETTINGS, check_settings
 
 
 class SettingCalls:
@@ -29,12 +28,14 @@ class SettingCalls:
         return {"TraceSetting": self.trace_setting, "LogSettings": self.log_settings}
 
     def trace_setting(self, request: Any) -> Any:
-        """What is traced: nothing."""
-        if request.model_name:
-            self._plane.models.find(request.model_name)
-        check_settings({name: list(asked.value) for name, asked in request.settings.items()})
+        """What is traced, after the changes that are asked for."""
+        traces, model = self._plane.traces, request.model_name
+        if model:
+            self._plane.models.find(model)
+        asked = {name: list(setting.value) for name, setting in request.settings.items()}
+        traces.update(asked, model)
         response = message_type("TraceSettingResponse")()
-        for name, values in SETTINGS.items():
+        for name, values in traces.values().items():
             response.settings[name].value.extend(values)
         return response
 

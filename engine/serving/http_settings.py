@@ -9,7 +9,7 @@ from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.http_body import DocumentReader
 from surplus.engine.serving.http_message import HttpAnswer, HttpRequest, json_answer
 from surplus.engine.serving.http_routes import HttpRoutes
-from surplus.engine.serving.trace_settings import LISTS, SETTINGS, check_settings
+from surplus.engine.serving.trace_settings import LISTS
 
 
 class SettingPaths:
@@ -36,16 +36,15 @@ class SettingPaths:
         routes.add("POST", "/v2/logging", self.log_settings)
 
     async def trace_setting(self, request: HttpRequest) -> HttpAnswer:
-        """What is traced: nothing."""
-        name = request.names.get("name", "")
-        if name:
-            self._plane.models.find(name)
+        """What is traced, after the changes that are asked for."""
+        traces, model = self._plane.traces, request.names.get("name", "")
+        if model:
+            self._plane.models.find(model)
         if request.method == "POST":
             asked = await self._document(request)
-            check_settings({name: _texts(name, value) for name, value in asked.items()})
-        return json_answer(
-            {n: list(values) if n in LISTS else values[0] for n, values in SETTINGS.items()}
-        )
+            traces.update({name: _texts(name, value) for name, value in asked.items()}, model)
+        values = traces.values().items()
+        return json_answer({n: list(found) if n in LISTS else found[0] for n, found in values})
 
     async def log_settings(self, request: HttpRequest) -> HttpAnswer:
         """What is logged, after the changes that are asked for."""

@@ -41,7 +41,7 @@ from surplus.engine.serving.native_front import (
 from surplus.engine.serving.native_requests import NativeRequests
 from surplus.engine.serving.observation import ObservationPaths
 from surplus.engine.serving.receipts import Receipts
-from surplus.engine.serving.reporting.reports import Reports, sinks_of
+from surplus.engine.serving.reporting.reports import Reports, sinks_of, trace_settings
 from surplus.engine.serving.server_params import LARGEST_MESSAGE_BYTES, FrontEnd, ServerParams
 from surplus.engine.serving.shared_memory import SharedRegions
 from surplus.engine.serving.tokens_file import read_tokens
@@ -107,7 +107,8 @@ class AsyncServer:
         if path := self._params.tokens:
             self._access.renew(read_tokens(path))
         self._params = http_if_possible(self._params)
-        rest, sinks = None, sinks_of(self._params.reports)
+        self.plane.traces = trace_settings(self._params.reports)
+        rest, sinks = None, sinks_of(self._params.reports, self.plane.traces)
         if self._params.http_port is not None or self._params.one_port:
             most_bytes = self._params.max_message_bytes
             rest = HttpFace(

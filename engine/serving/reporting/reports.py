@@ -7,9 +7,11 @@ import logging
 from collections.abc import Sequence
 
 from surplus.engine.serving.data_plane import DataPlane
+from surplus.engine.serving.reporting.counted_spans import CountedSpans
 from surplus.engine.serving.reporting.query_log import QueryLog
 from surplus.engine.serving.reporting.report_params import ReportParams
 from surplus.engine.serving.reporting.sink import Sink
+from surplus.engine.serving.trace_settings import TraceSettings
 
 _LOOK_S = 0.2
 """The front end keeps 1024 from one look to the next: 5,000 a second are told of at most."""
@@ -17,8 +19,18 @@ _LOOK_S = 0.2
 _log = logging.getLogger(__name__)
 
 
-def sinks_of(params: ReportParams) -> list[Sink]:
+def trace_settings(params: ReportParams) -> TraceSettings:
+    """What is traced at the start."""
+    return TraceSettings(params.every) if params.otlp else TraceSettings()
+
+
+def sinks_of(params: ReportParams, traces: TraceSettings) -> list[Sink]:
     """Who is told.
+
+    Parameters
+    ----------
+    traces : TraceSettings
+        How many spans there may be.
 
     Raises
     ------
@@ -31,7 +43,7 @@ def sinks_of(params: ReportParams) -> list[Sink]:
     if params.otlp:
         from surplus.engine.serving.reporting.spans import Spans
 
-        found.append(Spans(params))
+        found.append(CountedSpans(Spans(params), traces))
     return found
 
 
@@ -47,8 +59,20 @@ class Reports:
     def __init__(self, plane: DataPlane, params: ReportParams, sinks: Sequence[Sink]) -> None:
         self._plane = plane
         self._sinks = sinks
-        plane.sample(params.every, follows=bool(params.otlp))
+        self._params = params
+        self._sampled: tuple[int, bool] = (0, False)
+        plane.traces.on_change = self._sample
+        self._sample()
         self._task = asyncio.create_task(self._run())
+
+    def _sample(self) -> None:
+        """Have those kept that are told of: lines of the log are no fewer without spans."""
+        traces = self._plane.traces
+        every = traces.every if self._params.otlp else self._params.every
+        wanted = every if traces.is_on or self._params.logs else 0, traces.is_on
+        if wanted != self._sampled:
+            self._sampled = wanted
+            self._plane.sample(wanted[0], follows=wanted[1])
 
     async def _run(self) -> None:
         while True:
@@ -59,6 +83,7 @@ class Reports:
         if queries := self._plane.take_sampled():
             for sink in self._sinks:
                 await asyncio.to_thread(sink.record, queries)
+            self._sample()  # no span may be left
 
     async def close(self) -> None:
         """Tell of what is left."""
