@@ -4,6 +4,7 @@ Hypothesis fails an example that takes over 200 ms, and a test whose examples ar
 both are so where other programs hold the cores, and say nothing of the code.
 """
 
+import gc
 import os
 import signal
 
@@ -26,3 +27,9 @@ settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("any machine")
+
+
+def pytest_collection_finish() -> None:
+    """No search for cycles walks through all tests and modules, which takes it half a second."""
+    gc.collect()
+    gc.freeze()
