@@ -9,6 +9,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -238,11 +239,14 @@ def native(server_identity: tls.Identity) -> Iterator[ServerThread]:
     server.stop()
 
 
-@pytest.mark.parametrize("said", [b"", b"\x16", hello(100)], ids=["nothing", "a byte", "a head"])
-def test_handshakes_that_are_not_finished_end(native, server_identity, said: bytes) -> None:
-    with connected(native) as connection:
-        connection.sendall(said)
-        assert ends(connection)
+def test_handshakes_that_are_not_finished_end(native, server_identity) -> None:
+    """Side by side: each lasts as long as a handshake may."""
+    with ExitStack() as opened:
+        connections = []
+        for said in (b"", b"\x16", hello(100)):
+            connections.append(opened.enter_context(connected(native)))
+            connections[-1].sendall(said)
+        assert all(map(ends, connections))
     assert is_live(channel_to(native, server_identity.ca))
 
 
