@@ -71,7 +71,7 @@ def test_no_more_threads_than_asked_for(monkeypatch, threads):
 
     monkeypatch.setattr(pool, "_attend", attend)
     problem = detector(2, DetectorParams(10, 2, 16, 2))
-    result = chained(problem, SolveParams("cpsat", 4, threads=threads))
+    result = chained(problem, SolveParams("cpsat", 2, threads=threads))
     assert 1 <= max(most) <= threads
     assert validate(problem, result.placement, result.timeline) == []
 

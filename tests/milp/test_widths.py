@@ -80,7 +80,7 @@ def test_blocks_are_joined_at_the_widths_that_were_found():
 
 def test_a_folded_problem_keeps_widths():
     problem = with_widths(detector(2, DetectorParams(12, 1, 20, 2), LANES), 3)
-    result = checked(problem, SolveParams("cpsat", 10))
+    result = checked(problem, SolveParams("cpsat", 3))
     assert result.placement.width_of
 
 
