@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from surplus.colocation import policy_spec, simulate
-from surplus.colocation.frame.query import Outcome
+from surplus.colocation.frame.query import Outcome, Query
 from surplus.colocation.policies.surplus.promises import Promises
 from surplus.colocation.results.validate import check_run
 from surplus.colocation.simulation.simulator import Run, Setting
@@ -56,7 +56,7 @@ def broken(done: Run, made: Setting) -> float:
 
 
 @pytest.mark.parametrize("drift", [(1.0,), (1.0, 1.3, 0.9, 1.5, 1.1, 1.4)])
-@pytest.mark.parametrize("mean_gap_ms", [2.0, 4.0])
+@pytest.mark.parametrize("mean_gap_ms", [1.0, 2.0])
 def test_promises_are_kept_as_often_as_was_said(
     mean_gap_ms: float, drift: tuple[float, ...]
 ) -> None:
@@ -65,9 +65,18 @@ def test_promises_are_kept_as_often_as_was_said(
 
 
 def test_a_promise_of_more_admits_fewer() -> None:
-    made = setting(2.0, (1.0, 1.3))
+    made = setting(1.0, (1.0, 1.3))
     least, most = (refused(promised(made, promise=p), made) for p in (0.5, 0.99))
     assert least < most < len(made.load)
+
+
+def test_promises_cost_little_where_there_is_too_much_to_do() -> None:
+    made = setting(0.7, (1.0,))
+    answered = [
+        sum(outcome == Outcome.IN_TIME for outcome in done.record.outcome)
+        for done in (promised(made, promise=0.99), simulate(made, policy_spec("priced")))
+    ]
+    assert answered[0] > 0.8 * answered[1]
 
 
 def test_the_policy_that_chooses_promises_as_well() -> None:
@@ -79,4 +88,49 @@ def test_the_policy_that_chooses_promises_as_well() -> None:
 @pytest.mark.parametrize("probability", [0.0, 1.0, -1.0])
 def test_what_is_no_probability_is_refused(probability: float) -> None:
     with pytest.raises(ValueError, match="promise must be between 0 and 1"):
-        Promises([1], probability)
+        Promises(1, probability)
+
+
+def asked(number: int) -> Query:
+    return Query(number, 0, number, 0, 100)
+
+
+def test_a_broken_promise_moves_a_threshold_once() -> None:
+    own = Promises(1, 0.9, step=0.1)
+    first, second, late = (asked(number) for number in range(3))
+    assert own.admits(first, 0.5, 0.9)
+    assert own.admits(second, 0.05, 0.9)
+    own.ended([first, second], 101)  # both are of the threshold before
+    assert own.thresholds == [pytest.approx(0.09)]
+    assert not own.admits(late, 0.05, 0.9)
+
+
+def test_what_is_owed_is_paid_off_before_a_threshold_goes_down() -> None:
+    own = Promises(1, 0.5, step=0.1)
+    queries = [asked(number) for number in range(4)]
+    for query in queries:
+        assert own.admits(query, 0.5, 0.9)
+    own.ended(queries[:2], 101)
+    own.ended(queries[2:3], 100)
+    assert own.thresholds == [pytest.approx(0.05)]
+    own.ended(queries[3:], 100)
+    assert own.thresholds == [pytest.approx(0.0)]
+
+
+def test_who_is_shut_out_comes_in_again() -> None:
+    own = Promises(1, 0.9, step=1.0)
+    assert own.admits(asked(0), 0.2, 0.2)
+    own.given_up([asked(0)], 50)
+    tries = (own.admits(asked(number), 0.2, 0.2) for number in range(1, 100))
+    assert any(tries)
+
+
+def test_changes_failures_and_refusals_at_once_are_no_lessons() -> None:
+    own = Promises(1, 0.9)
+    queries = [asked(number) for number in range(3)]
+    assert all(own.admits(query, 0.2, 0.2) for query in queries)
+    own.given_up(queries[:1], 0)
+    own.failed(queries[1:2])
+    own.forget()
+    own.ended(queries, 101)
+    assert own.thresholds == [0.0]

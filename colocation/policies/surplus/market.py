@@ -18,6 +18,8 @@ _PERIOD_NS = 20 * NS_PER_MS
 _WEIGHT = 0.02
 _LEAST = 16
 """Arrivals after which sizes are known a little; and again at each doubling."""
+_ABOVE = 1.0 + 1e-9
+"""The service that sets the price is not above it, whatever rounding says."""
 _ATTAINABLE = 0.97
 """Part of the devices that batches of whole shares fill."""
 
@@ -45,8 +47,8 @@ class Market:
 
     def __init__(self, values: Sequence[float], horizon_ns: int) -> None:
         count = len(values)
-        self._values = values
-        self._horizon_ns = horizon_ns
+        self.values = values
+        self.horizon_ns = horizon_ns
         self._rates = RateMonitor([0.0] * count, _WINDOW_NS, _WINDOWS)
         self._next_ns = 0
         self._arrivals = 0
@@ -69,12 +71,23 @@ class Market:
         if now_ns < self._next_ns:
             return
         self._next_ns = now_ns + _PERIOD_NS
-        horizon_s = self._horizon_ns / NS_PER_S
+        horizon_s = self.horizon_ns / NS_PER_S
         rates = self._rates.rates_per_s(now_ns)
         counts = [len(queue) + rate * horizon_s for queue, rate in zip(waiting, rates, strict=True)]
-        capacity = _ATTAINABLE * _FULL_PERCENT * devices * self._horizon_ns
-        self.price = price_of(counts, self.works, self._values, capacity)
+        capacity = _ATTAINABLE * _FULL_PERCENT * devices * self.horizon_ns
+        self.price = price_of(counts, self.works, self.values, capacity)
+
+    def worthier(self, service: int) -> list[int]:
+        """Services that are worth more for their work than one that is not above the price.
+
+        None for a service above it: there is room for all of those.
+        """
+        worths = [value / work for value, work in zip(self.values, self.works, strict=True)]
+        own = worths[service]
+        if own > self.price.per_work * _ABOVE:
+            return []
+        return [k for k, worth in enumerate(worths) if worth > own]
 
     def profit(self, service: int) -> float:
         """What a query is worth above the price of what it holds, at least 0."""
-        return max(0.0, self._values[service] - self.price.per_work * self.works[service])
+        return max(0.0, self.values[service] - self.price.per_work * self.works[service])
