@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from math import log
 
 from surplus.colocation.foresight.imagined import (
     believed_interference,
@@ -22,12 +24,20 @@ from surplus.colocation.simulation.simulator import Setting, simulate
 
 _HEATS = (Heat(99, 250, 1.0), Heat(8, 700, 1.5), Heat(4, 1500, 1.0))
 _LEAD = 0.01
+_HEATS_AGAIN = (Heat(99, 250, 1.0), Heat(4, 700, 1.5))
+_LEAD_AGAIN = 0.02
+"""Going over costs something: queries that ran in part, times that were learnt."""
+_RATE_STEP = 1.25
+"""Rates closer than this are one when ways are tried again: they wander, trying takes seconds."""
 _SEED = 20_261
 
 
 @PLANNERS.register("foresight")
 class Foresight:
-    """Says in the deployment's ``mode`` which way it is for; asked again, it stays with its way.
+    """Says in the deployment's ``mode`` which way it is for.
+
+    Asked again it tries again, but stays with its way unless another is better by two points; in a
+    hurry it stays without trying.
 
     Parameters
     ----------
@@ -46,26 +56,43 @@ class Foresight:
         ValueError
             If no way can serve.
         """
-        now = demand.previous.mode if demand.previous is not None else ""
-        name = now or _chosen(replace(demand, previous=None), self._path)
+        name = self._way(demand)
         spec = way(name)
         planner = PLANNERS.make(spec.planner, **spec.planner_options)
         return replace(planner.plan(demand), mode=name)
 
+    def _way(self, demand: Demand) -> str:
+        now = demand.previous.mode if demand.previous is not None else ""
+        if now and demand.hurried:
+            return now
+        asked = replace(demand, previous=None, hurried=False)
+        if now:
+            asked = replace(asked, rates_per_s=_rounded(demand.rates_per_s))
+        return _chosen(asked, self._path, now)
 
-@lru_cache(maxsize=32)
-def _chosen(demand: Demand, path: str | None) -> str:
+
+def _rounded(rates_per_s: Sequence[float]) -> tuple[float, ...]:
+    """To powers of the step; 0 stays 0."""
+    return tuple(
+        _RATE_STEP ** round(log(rate) / log(_RATE_STEP)) if rate > 0 else 0.0
+        for rate in rates_per_s
+    )
+
+
+@lru_cache(maxsize=1024)
+def _chosen(demand: Demand, path: str | None, now: str) -> str:
     """Of all ways; remembered, as a server and its tests plan for the same demand many times."""
     ways = ways_for(demand, path is not None)
     told_ = {} if path is None else {"path": path}
     predictor = PREDICTORS.make("foresight", demand.services, demand.profiles, **told_)
     truth = believed_truth(demand, predictor, path is not None, _SEED)
     interference = believed_interference(demand)
+    heats = _HEATS_AGAIN if now else _HEATS
     loads: list[Load] = []
 
     def trial(name: str, number: int) -> float | None:
         if number == len(loads):
-            heat = _HEATS[number]
+            heat = heats[number]
             loads.append(imagined_load(demand, heat.queries, _SEED + number, heat.burst))
         setting = Setting(demand, loads[number], truth, interference)
         try:
@@ -75,4 +102,6 @@ def _chosen(demand: Demand, path: str | None) -> str:
         outcome = run.record.outcome
         return sum(one == Outcome.IN_TIME for one in outcome) / max(1, len(outcome))
 
-    return winner(ways, trial, _HEATS, _LEAD)
+    if not now:
+        return winner(ways, trial, heats, _LEAD)
+    return winner([now, *(name for name in ways if name != now)], trial, heats, _LEAD_AGAIN)

@@ -29,6 +29,8 @@ class Demand:
     devices : tuple of ServingDevice
     previous : Deployment, optional
         The one that serves now, when a planner is asked again: only partitions in use.
+    hurried : bool
+        Whether queries wait for the answer: an early plan is better than the best one.
     """
 
     services: tuple[Service, ...]
@@ -38,6 +40,7 @@ class Demand:
     sequences: tuple[int, ...]
     devices: tuple[ServingDevice, ...]
     previous: Deployment | None = None
+    hurried: bool = False
 
     def latency_ns(self, service: int, items: int, share_percent: int = 100) -> int:
         """Profiled time of a batch of the longest sequences."""

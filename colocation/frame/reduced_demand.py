@@ -41,7 +41,8 @@ def plan_without(
     if not services or not devices:
         reason = "no device is left"
         rates = ((k, demand.rates_per_s[k]) for k in services)
-        return Deployment((), (), tuple(Shortfall(k, rate, reason) for k, rate in rates))
+        lost_rates = tuple(Shortfall(k, rate, reason) for k, rate in rates)
+        return Deployment((), (), lost_rates, mode=previous.mode)
     reduced = Demand(
         services=_picked(demand.services, services),
         profiles=_picked(demand.profiles, services),
@@ -50,6 +51,7 @@ def plan_without(
         sequences=_picked(demand.sequences, services),
         devices=_picked(demand.devices, devices),
         previous=_left_of(previous, services, devices),
+        hurried=demand.hurried,
     )
     return _renumbered(planner.plan(reduced), services, devices)
 

@@ -26,6 +26,9 @@ from surplus.colocation.frame.stage import Stage
 Prepare = Callable[[Sequence[Partition]], None]
 """Told of all partitions so far, each at its index, when new ones are to be prepared."""
 
+_SOON_NS = NS_PER_S
+"""A plan that may be replaced sooner is not worth that a planner takes its time."""
+
 
 @dataclass(frozen=True)
 class ReorganisationParams:
@@ -148,14 +151,16 @@ class Reorganiser:
 
     def _plan(self, stage: Stage, record: Record, now_ns: int) -> None:
         rates_per_s = self._monitor.rates_per_s(now_ns)
-        demand = replace(self._demand, rates_per_s=rates_per_s)
+        hurried = self._demand.hurried or self._params.period_ns < _SOON_NS
+        demand = replace(self._demand, rates_per_s=rates_per_s, hurried=hurried)
         began_ns = record.timer()
         found = plan_without(self._planner, demand, stage.absent, stage.lost, stage.target)
         record.planned(record.timer() - began_ns)
         check_deployment(found, demand.services, demand.devices)
         self._planned_per_s = rates_per_s
         placed = stage.placed(found)
-        same = placed.assignments == stage.target.assignments
+        target = stage.target
+        same = placed.assignments == target.assignments and placed.mode == target.mode
         self._pending = None if same else placed
         self._ready_ns = now_ns + self._params.reorganisation_ns
         if not same:

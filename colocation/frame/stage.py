@@ -135,7 +135,7 @@ class Stage:
         self._waits = opened != places
         self.served = frozenset(assignment.service for assignment in wanted)
         kept = tuple(a for a in wanted if a.partition in opened)
-        if kept != self.view.assignments:
+        if kept != self.view.assignments or self._target.mode != self.view.mode:
             self.view = replace(self._target, partitions=partitions, assignments=kept)
 
     def _wanted(self) -> list[Assignment]:

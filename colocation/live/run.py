@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from dataclasses import replace
 
 from surplus.colocation.frame.clock import Clock, WallClock
 from surplus.colocation.frame.controller import Controller
@@ -44,8 +45,8 @@ def serve_live(
     executor = LiveExecutor(backend, new_clock(), load.queries(), deployment.partitions, cut_ns)
     reorganiser = None
     if setting.reorganisation is not None:
-        params = setting.reorganisation
-        reorganiser = Reorganiser(planner, demand, params, executor.prepare, load.duration_ns)
+        params, hurried = setting.reorganisation, replace(demand, hurried=True)
+        reorganiser = Reorganiser(planner, hurried, params, executor.prepare, load.duration_ns)
     controller = Controller(demand.services, deployment, dispatcher, executor, record, reorganiser)
     try:
         controller.run()

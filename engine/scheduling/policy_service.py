@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from dataclasses import replace
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -92,8 +93,8 @@ class PolicyService:
         self._executor = LoopExecutor(self._backend, self._handle, loop, now_ns)
         reorganiser = None
         if policy.planner != "whole":
-            params = ReorganisationParams()
-            reorganiser = Reorganiser(setup.planner, demand, params, self._executor.prepare)
+            params, hurried = ReorganisationParams(), replace(demand, hurried=True)
+            reorganiser = Reorganiser(setup.planner, hurried, params, self._executor.prepare)
         self._controller = Controller(
             demand.services,
             setup.deployment,

@@ -23,7 +23,9 @@ from surplus.colocation.frame.deployment import Assignment, Deployment
 from surplus.colocation.frame.planner import PLANNERS, Demand
 from surplus.colocation.frame.query import Outcome
 from surplus.colocation.frame.rate_monitor import RateMonitor
-from surplus.colocation.frame.reorganiser import ReorganisationParams
+from surplus.colocation.frame.record import Record
+from surplus.colocation.frame.reduced_demand import plan_without
+from surplus.colocation.frame.reorganiser import ReorganisationParams, Reorganiser
 from surplus.colocation.frame.service import Partition
 from surplus.colocation.frame.stage import Stage
 from surplus.colocation.interference.pairwise import Pairwise
@@ -156,6 +158,32 @@ def test_the_old_partition_serves_until_the_new_ones_are_ready() -> None:
     assert run.record.plans == 1
 
 
+@pytest.mark.parametrize(("period_ms", "hurried"), [(20, True), (1000, False)])
+def test_plans_that_last_are_worth_a_planners_time(period_ms: int, hurried: bool) -> None:
+    asked: list[Demand] = []
+
+    class Asked(ByRate):
+        def plan(self, demand: Demand) -> Deployment:
+            asked.append(demand)
+            return super().plan(demand)
+
+    setting = one_service([0], 1)
+    first = ByRate().plan(setting.demand)
+    params = ReorganisationParams(period_ms * MS)
+    reorganiser = Reorganiser(Asked(), setting.demand, params, lambda partitions: None)
+    reorganiser.changed(Change(CAME, 0), Stage(first), Record(1), 5 * MS)
+    assert [demand.hurried for demand in asked] == [hurried]
+
+
+def test_no_device_is_no_other_way_of_serving() -> None:
+    setting = one_service([0], 1)
+    previous = replace(ByRate().plan(setting.demand), mode="so")
+    lost = frozenset(range(len(setting.demand.devices)))
+    found = plan_without(ByRate(), setting.demand, frozenset(), lost, previous)
+    assert found.mode == "so"
+    assert not found.partitions
+
+
 def test_partitions_open_one_by_one_and_keep_their_places() -> None:
     first = Deployment(
         (Partition(0, 60), Partition(0, 40)), (Assignment(0, 0, 1), Assignment(1, 1, 1))
@@ -202,6 +230,17 @@ def test_rates_fade_by_windows() -> None:
     assert monitor.rates_per_s(99 * MS) == (10.0, 0.0)
     assert monitor.rates_per_s(100 * MS) == (5.0, 15.0)
     assert monitor.rates_per_s(399 * MS) == (1.25, 3.75)
+
+
+def test_rates_of_which_nothing_is_believed_are_of_the_windows_that_there_were() -> None:
+    monitor = RateMonitor([0.0], 100 * MS, 3, unbiased=True)
+    for when in (0, 10):
+        monitor.arrived(0, when * MS)
+    assert monitor.rates_per_s(99 * MS) == (0.0,)
+    assert monitor.rates_per_s(100 * MS) == (20.0,)
+    monitor.arrived(0, 110 * MS)
+    assert monitor.rates_per_s(200 * MS)[0] == pytest.approx((20 / 2 + 10) / (1 / 2 + 1))
+    assert monitor.rates_per_s(100_000 * MS)[0] == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize(

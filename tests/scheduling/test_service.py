@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from surplus.colocation.frame.decision import Decision, Start
+from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.dispatcher import DISPATCHERS
-from surplus.colocation.frame.planner import Demand
+from surplus.colocation.frame.planner import PLANNERS, Demand
 from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.frame.work import piece_of
 from surplus.colocation.policies.names import PolicySpec, policy_spec
@@ -143,6 +144,30 @@ def test_a_service_leaves_and_comes_back(tmp_path: Path, policy: str) -> None:
             expect(await service.submit(0, some_rows(1)).answer, some_rows(1))
 
     serve(stage, policy, use)
+
+
+ASKED: list[Demand] = []
+
+
+@PLANNERS.register("asked_served_for_a_test")
+class Asked:
+    """Keeps what it is asked."""
+
+    def plan(self, demand: Demand) -> Deployment:
+        ASKED.append(demand)
+        return PLANNERS.make("whole").plan(demand)
+
+
+def test_queries_wait_for_a_planner_that_is_asked_again(tmp_path: Path) -> None:
+    ASKED.clear()
+    stage = Stage(tmp_path, [CHAIN, CHAIN.replace("chain", "other")], [1, 1])
+
+    async def use(service: PolicyService) -> None:
+        service.leave(0)
+        expect(await service.submit(1, some_rows(0)).answer, some_rows(0))
+
+    serve(stage, PolicySpec("t", "fcfs", planner="asked_served_for_a_test"), use)
+    assert [demand.hurried for demand in ASKED] == [False, True]
 
 
 def test_a_failed_group_fails_its_queries_alone(tmp_path: Path) -> None:
