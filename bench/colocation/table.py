@@ -189,16 +189,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("--data", type=Path, action="append", default=[], metavar="DIR", help="what {data} means")
-    add("--families", type=_words, default=list(SCENARIO_FAMILIES), metavar="NAME,...")
-    add("--loads", type=_words, default=LOADS, metavar="X,...", help="times what anybody holds")
-    add("--seeds", type=_words, default=SEEDS, metavar="N,...", help="of the generator")
+    add("--families", type=words, default=list(SCENARIO_FAMILIES), metavar="NAME,...")
+    add("--loads", type=words, default=LOADS, metavar="X,...", help="times what anybody holds")
+    add("--seeds", type=words, default=SEEDS, metavar="N,...", help="of the generator")
     add("--table", action="store_true", help="show what has been measured")
     add("--store", action="store_true", help="put the rows so far in the place of the results")
     add_budget(parser)
     return parser
 
 
-def _words(text: str) -> list[str]:
+def words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",")]
 
 
