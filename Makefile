@@ -8,7 +8,8 @@ STAMPS := build/stamps
 CORE := $(wildcard $(addprefix engine/core/,$(foreach end,cpp hpp,*/*.$(end) */*/*.$(end))))
 CLIENT := $(wildcard loadgen/core/*.cpp loadgen/core/*.hpp)
 EVALUATOR := $(wildcard placement/core/*.cpp placement/core/*.hpp)
-NATIVE := CMakeLists.txt engine/core/CMakeLists.txt engine/core/precompiled.cmake engine/core/http1/CMakeLists.txt engine/core/http1/fetch_llhttp.py $(wildcard engine/include/*.h) $(CLIENT) $(EVALUATOR) $(filter-out engine/core/tests/% engine/core/bench/% engine/core/fuzz/%,$(CORE))
+CHOOSER := $(wildcard colocation/core/*.cpp colocation/core/*.hpp)
+NATIVE := CMakeLists.txt engine/core/CMakeLists.txt engine/core/precompiled.cmake engine/core/http1/CMakeLists.txt engine/core/http1/fetch_llhttp.py $(wildcard engine/include/*.h) $(CLIENT) $(EVALUATOR) $(CHOOSER) $(filter-out engine/core/tests/% engine/core/bench/% engine/core/fuzz/%,$(CORE))
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 # The core is compiled while pip fetches what only Python needs, and sources are linted; by as many
@@ -148,6 +149,8 @@ lint: lint-sources install  ## ruff, mypy, import floors, clang-format, the nati
 	diff -u loadgen/_native.pyi build/_native.pyi
 	$(call STUB,placement._evaluator,build/_evaluator.pyi)
 	diff -u placement/_evaluator.pyi build/_evaluator.pyi
+	$(call STUB,colocation._chooser,build/_chooser.pyi)
+	diff -u colocation/_chooser.pyi build/_chooser.pyi
 
 # Of lint what needs no core.
 lint-sources: $(STAMPS)/packages
@@ -155,12 +158,13 @@ lint-sources: $(STAMPS)/packages
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run -Werror $(CORE) $(CLIENT) $(EVALUATOR) $(wildcard engine/include/*.h)
+	$(BIN)/clang-format --dry-run -Werror $(CORE) $(CLIENT) $(EVALUATOR) $(CHOOSER) $(wildcard engine/include/*.h)
 
-stub: install  ## writes the native modules' stubs (engine/_core.pyi and two more) anew after a change of the bindings
+stub: install  ## writes the native modules' stubs (engine/_core.pyi and three more) anew after a change of the bindings
 	$(call STUB,engine._core,engine/_core.pyi)
 	$(call STUB,loadgen._native,loadgen/_native.pyi)
 	$(call STUB,placement._evaluator,placement/_evaluator.pyi)
+	$(call STUB,colocation._chooser,colocation/_chooser.pyi)
 
 sanitize: $(STAMPS)/packages  ## the core's own tests, without Python, under ASan+UBSan and TSan
 	$(call SANITIZED,address)

@@ -27,11 +27,18 @@ class Blocking:
     patiences : sequence of Patience
     slots : int
         Devices, or partitions, that queries might go to instead.
+
+    Attributes
+    ----------
+    patiences : list of Patience
+        The shortest wait first.
+    slots : int
+        At least 1.
     """
 
     def __init__(self, patiences: Sequence[Patience], slots: int) -> None:
-        self._patiences = sorted(patiences)
-        self._slots = max(1, slots)
+        self.patiences = sorted(patiences)
+        self.slots = max(1, slots)
 
     def loss(
         self,
@@ -53,9 +60,9 @@ class Blocking:
             Of a query, by service.
         """
         lost = 0.0
-        for wait_ns, service, share_percent in self._patiences:
+        for wait_ns, service, share_percent in self.patiences:
             if wait_ns >= took_ns:
                 break
             if share_percent > left_percent:
                 lost += values[service] * per_ns[service] * (took_ns - wait_ns)
-        return lost / self._slots
+        return lost / self.slots

@@ -82,7 +82,7 @@ class ColumnChoice:
         self._fair = fair
         self._mean_ns = 0.0
         self._blocking = Blocking((), 1)
-        self._costs = [float(share) ** params.width for share in range(101)]
+        self._costs = params.share_costs()
 
     def of_service(
         self, service: int, waiting: Waiting, room: DeviceRoom, free_percent: int, now_ns: int

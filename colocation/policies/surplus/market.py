@@ -66,16 +66,17 @@ class Market:
         self._arrivals += 1
         return self._arrivals >= _LEAST and not self._arrivals & (self._arrivals - 1)
 
-    def look(self, now_ns: int, waiting: Sequence[Waiting], devices: int) -> None:
-        """Solve again, if it is time."""
+    def look(self, now_ns: int, waiting: Sequence[Waiting], devices: int) -> bool:
+        """Solve again, if it is time; return whether it was."""
         if now_ns < self._next_ns:
-            return
+            return False
         self._next_ns = now_ns + _PERIOD_NS
         horizon_s = self.horizon_ns / NS_PER_S
         rates = self._rates.rates_per_s(now_ns)
         counts = [len(queue) + rate * horizon_s for queue, rate in zip(waiting, rates, strict=True)]
         capacity = _ATTAINABLE * _FULL_PERCENT * devices * self.horizon_ns
         self.price = price_of(counts, self.works, self.values, capacity)
+        return True
 
     def worthier(self, service: int) -> list[int]:
         """Services that are worth more for their work than one that is not above the price.

@@ -44,6 +44,8 @@ class PricedParams:
         Value of a query by service, 1 where it is not given; > 0.
     guarantee : float
         Share of its queries that each service is to be answered in time, if it can be; 0 for none.
+    native : bool
+        Whether the core chooses, or its twin in Python, which decides the same and takes longer.
 
     Raises
     ------
@@ -65,6 +67,7 @@ class PricedParams:
     look_ahead: bool = True
     weights: dict[str, float] = field(default_factory=dict)
     guarantee: float = 0.0
+    native: bool = True
 
     def __post_init__(self) -> None:
         if not self.patience > 0 or not 0 < self.sure < 1:
@@ -78,3 +81,7 @@ class PricedParams:
             raise ValueError(f"width, fill and guarantee must be 0 to 1, got {parts}")
         if not all(weight > 0 for weight in self.weights.values()):
             raise ValueError(f"weights must be > 0, got {self.weights}")
+
+    def share_costs(self) -> list[float]:
+        """What holding a share counts for, by percent: 0 to 100."""
+        return [float(share) ** self.width for share in range(101)]

@@ -1,0 +1,159 @@
+"""The core chooses the same batches as its twin in Python: at each event of random runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from bench.colocation.many_services import many_services
+from surplus.colocation import simulate
+from surplus.colocation.foresight.ways import way
+from surplus.colocation.frame.decision import Decision
+from surplus.colocation.frame.dispatcher import Context
+from surplus.colocation.frame.event import Event, EventKind
+from surplus.colocation.frame.query import Query
+from surplus.colocation.frame.state import Queue, State
+from surplus.colocation.policies.setup import PolicySetup, set_up
+from surplus.colocation.policies.surplus.dispatcher import Priced
+from surplus.colocation.policies.surplus.market import Market
+from surplus.colocation.policies.surplus.promised import Promised
+from surplus.colocation.predictors.serial import Serial
+from surplus.colocation.simulation import simulator
+from surplus.colocation.simulation.simulator import Setting
+from tests.colocation.random_scenarios import random_scenario
+
+WAYS = (
+    "columns",
+    "columns_filled",
+    "columns_thrifty",
+    "columns_urgent",
+    "columns_apart",
+    "columns_greedy",
+    "lanes",
+    "gpulets",
+    "static",
+)
+
+OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "patience": st.sampled_from([0.1, 1.0, 30.0]),
+        "width": st.sampled_from([0.0, 1.0]),
+        "fill": st.sampled_from([0.3, 1.0]),
+        "thrift": st.sampled_from([0.5, 1.1]),
+        "together": st.booleans(),
+        "groups": st.booleans(),
+        "sure": st.sampled_from([0.5, 0.99]),
+        "priced": st.booleans(),
+        "skip": st.booleans(),
+        "reserve": st.booleans(),
+        "look_ahead": st.booleans(),
+        "guarantee": st.sampled_from([0.5, 1.0]),
+        "weights": st.sampled_from([{"s0": 3.0}, {"s0": 0.125}]),
+    },
+)
+
+
+class Both:
+    """Asks both choices, and does what they say if it is the same."""
+
+    def __init__(self, kind: type[Priced], context: Context, options: dict[str, Any]) -> None:
+        self._native = kind(context, **options, native=True)
+        self._twin = kind(context, **options, native=False)
+        self.starts = self.drops = 0
+
+    def decide(self, state: State, event: Event) -> Decision:
+        found, expected = self._native.decide(state, event), self._twin.decide(state, event)
+        assert found == expected
+        self.starts += len(found.starts)
+        self.drops += len(found.drops)
+        return found
+
+
+def run_both(
+    setting: Setting, name: str, options: dict[str, Any], kind: type[Priced] = Priced
+) -> Both:
+    """Simulate a way of serving, asking both."""
+    made: list[Both] = []
+
+    def both_set_up(demand: Any, policy: Any) -> PolicySetup:
+        found = set_up(demand, policy)
+        predictor = Serial(demand.services, demand.profiles)
+        own = {**policy.dispatcher_options, **options}
+        both = Both(kind, Context(demand.services, demand.devices, predictor), own)
+        made.append(both)
+        return found._replace(dispatcher=both)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulator, "set_up", both_set_up)
+        simulate(setting, way(name))
+    return made[0]
+
+
+def can_serve(name: str, setting: Setting) -> bool:
+    """Some ways have no place for some services."""
+    try:
+        set_up(setting.demand, way(name))
+    except ValueError:
+        return False
+    return True
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    name=st.sampled_from(WAYS),
+    options=OPTIONS,
+    promised=st.booleans(),
+)
+@settings(max_examples=150, deadline=None)
+def test_they_choose_the_same_in_small_scenarios(
+    seed: int, name: str, options: dict[str, Any], promised: bool
+) -> None:
+    setting = random_scenario(seed).setting()
+    assume(can_serve(name, setting))
+    run_both(setting, name, options, Promised if promised else Priced)
+
+
+@pytest.mark.parametrize("load", [0.7, 4.0])
+@pytest.mark.parametrize("name", ["columns", "columns_filled", "static"])
+@pytest.mark.parametrize("items", [(1,), (1, 2, 5)])
+def test_they_choose_the_same_among_many(load: float, name: str, items: tuple[int, ...]) -> None:
+    setting = many_services(12, 3, load, 400, items).setting()
+    both = run_both(setting, name, {})
+    assert both.starts > 30
+    assert load < 1 or both.drops
+
+
+def test_they_count_those_who_would_come_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other batches start where their time makes others late."""
+    setting = many_services(6, 2, 1.2, 300, (1,)).setting()
+    free = run_both(setting, "columns", {})
+
+    look = Market.look
+
+    def thousands_come(self: Market, *of: Any) -> bool:
+        looked = look(self, *of)
+        if looked:
+            self.per_ns = [1e-6 * place for place in range(6)]
+        return looked
+
+    monkeypatch.setattr(Market, "look", thousands_come)
+    assert run_both(setting, "columns", {}).starts != free.starts
+
+
+def test_what_is_no_query_is_refused() -> None:
+    """The core reads queries by the places of their fields."""
+    names = ("arrival_ns", "deadline_ns", "items", "sequence")
+    assert [Query._fields.index(name) for name in names] == [3, 4, 5, 6]
+    setting = many_services(2, 1, 0.5, 10, (1,)).setting()
+    demand = setting.demand
+    found = set_up(demand, way("columns"))
+    queues = tuple(Queue() for _ in demand.services)
+    queues[0].add((1, 2))  # type: ignore[arg-type]
+    running = [None] * len(found.deployment.partitions)
+    state = State(0, queues, running, found.deployment, {})
+    with pytest.raises(ValueError, match="no query"):
+        found.dispatcher.decide(state, Event(0, EventKind.ALARM))
