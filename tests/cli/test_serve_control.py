@@ -136,3 +136,15 @@ def test_a_policy_serves_no_ensemble(engine: Command, repository: Path) -> None:
     called = engine("serve", with_ensemble(repository), *words)
     assert called.is_one_clear_line()
     assert "config.pbtxt:5: ensemble_scheduling: --policy edf_drop serves models of " in called.err
+
+
+def test_a_policy_says_which_fields_it_overrules(
+    engine: Command, repository: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = repository / "one" / "config.pbtxt"
+    config.write_text("dynamic_batching { }\noptimization { }\n")
+    words = ("--policy", "edf_drop", "--slo", "one=1s", "--slo", "two=1s")
+    called = engine("serve", repository, *words, "--host", "203.0.113.1")  # of documents alone
+    assert "cannot listen on 203.0.113.1" in called.err
+    assert f"{config}:1: dynamic_batching is not honoured under --policy edf_drop" in caplog.text
+    assert f"{config}:2: optimization is not honoured" in caplog.text
