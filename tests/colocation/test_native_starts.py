@@ -63,13 +63,14 @@ class Both:
     def __init__(self, kind: type[Priced], context: Context, options: dict[str, Any]) -> None:
         self._native = kind(context, **options, native=True)
         self._twin = kind(context, **options, native=False)
-        self.starts = self.drops = 0
+        self.starts = self.drops = self.skipped = 0
 
     def decide(self, state: State, event: Event) -> Decision:
         found, expected = self._native.decide(state, event), self._twin.decide(state, event)
         assert found == expected
         self.starts += len(found.starts)
         self.drops += len(found.drops)
+        self.skipped += bool(found.starts and found.drops)
         return found
 
 
@@ -125,6 +126,11 @@ def test_they_choose_the_same_among_many(load: float, name: str, items: tuple[in
     both = run_both(setting, name, {})
     assert both.starts > 30
     assert load < 1 or both.drops
+
+
+@pytest.mark.parametrize("items", [(1,), (1, 2, 5)])
+def test_they_give_up_the_same_for_larger_batches(items: tuple[int, ...]) -> None:
+    assert run_both(many_services(4, 1, 1.5, 800, items).setting(), "columns", {}).skipped
 
 
 def test_they_count_those_who_would_come_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
