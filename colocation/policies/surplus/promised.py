@@ -54,6 +54,8 @@ class Promised(Priced):
         self._offered, self._admitted = other._offered, other._admitted
         self._crowded = other._crowded
         self._ratios.take_over(other._ratios)
+        for service in range(len(self._services)):
+            self._starts.learnt(service)
 
     def decide(self, state: State, event: Event) -> Decision:
         """At the door, then as ``priced``."""
