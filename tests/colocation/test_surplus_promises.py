@@ -117,6 +117,14 @@ def test_what_is_owed_is_paid_off_before_a_threshold_goes_down() -> None:
     assert own.thresholds == [pytest.approx(0.0)]
 
 
+def test_a_light_load_does_not_make_it_promise_all() -> None:
+    own = Promises(1, 0.5, step=0.1)
+    queries = [asked(number) for number in range(50)]
+    assert all(own.admits(query, 0.9, 0.9) for query in queries)
+    own.ended(queries, 100)
+    assert not own.admits(asked(50), -0.5, 0.9)
+
+
 def test_who_is_shut_out_comes_in_again() -> None:
     own = Promises(1, 0.9, step=1.0)
     assert own.admits(asked(0), 0.2, 0.2)

@@ -23,7 +23,9 @@ from collections.abc import Iterable
 
 from surplus.colocation.frame.query import Query
 
-_LEAST_SLACK = -1.0
+_LEAST_SLACK = -0.25
+"""While the load is light no promise is broken: without an end a threshold would fall so far that
+too many are admitted when the load is not."""
 _FIRST_SLACK = 0.0
 _OF_REFUSED = 0.5
 
