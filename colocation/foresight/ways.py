@@ -18,6 +18,8 @@ _OWN: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
     "columns_filled": ("columns", {}, {"fill": 0.5}),
     "columns_apart": ("columns", {}, {"groups": False}),
     "columns_greedy": ("columns", {}, {"look_ahead": False}),
+    "columns_short": ("columns", {}, {"blocking": 0.5}),
+    "columns_sure": ("columns", {}, {"sure": 0.99}),
     "lanes": ("whole", {}, {}),
     "gpulets": ("gpulet", {}, {}),
     "static": ("knee_shares", {"static": True}, {}),

@@ -15,6 +15,7 @@ from surplus.colocation.frame.deployment import check_deployment
 from surplus.colocation.frame.query import Outcome
 from surplus.colocation.frame.service import Service
 from surplus.colocation.interference.pairwise import Pairwise
+from surplus.colocation.policies.names import with_options
 from surplus.colocation.policies.surplus.fair_share import FairShare
 from surplus.colocation.policies.surplus.learnt import TimeRatios
 from surplus.colocation.policies.surplus.levels import levels_of
@@ -170,3 +171,18 @@ def test_a_quantile_is_kept_under_drift(drift: float) -> None:
         above += value > tracker.value
         tracker.seen(value)
     assert above / 20_000 == pytest.approx(0.1, abs=0.01)
+
+
+def test_batches_are_shorter_where_others_cannot_wait_for_them() -> None:
+    services = [service("urgent", slo_ms=20, max_batch=4), service("patient", 400, max_batch=16)]
+    times = [[k * 4.0 for k in range(750)], [k * 5.0 for k in range(600)]]
+    load = load_of(services, times, duration_ms=3000)
+    setting = setting_of(services, load, [1, 10], [0, 3], [250, 200])
+    whole = replace(policy_spec("priced"), planner="whole")
+    answered = []
+    for blocking in (0.0, 1.0):
+        spec = with_options(whole, {"blocking": blocking, "patience": 1e6})
+        record = simulate(setting, spec).record
+        ends = zip(record.outcome, load.service, strict=True)
+        answered.append(sum(end == Outcome.IN_TIME and who == 0 for end, who in ends))
+    assert answered[1] > answered[0]

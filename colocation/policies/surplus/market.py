@@ -73,6 +73,7 @@ class Market:
         self._next_ns = now_ns + _PERIOD_NS
         horizon_s = self.horizon_ns / NS_PER_S
         rates = self._rates.rates_per_s(now_ns)
+        self.per_ns = [rate / NS_PER_S for rate in rates]
         counts = [len(queue) + rate * horizon_s for queue, rate in zip(waiting, rates, strict=True)]
         capacity = _ATTAINABLE * _FULL_PERCENT * devices * self.horizon_ns
         self.price = price_of(counts, self.works, self.values, capacity)

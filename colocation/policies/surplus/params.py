@@ -57,7 +57,7 @@ class PricedParams:
     width: float = 0.7
     fill: float = 0.0
     thrift: float = 0.0
-    blocking: float = 1.0
+    blocking: float = 0.0
     groups: bool = True
     together: bool = False
     sure: float = 0.9
