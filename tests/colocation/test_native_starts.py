@@ -33,6 +33,8 @@ WAYS = (
     "columns_urgent",
     "columns_apart",
     "columns_greedy",
+    "columns_short",
+    "columns_sure",
     "lanes",
     "gpulets",
     "static",
@@ -44,6 +46,7 @@ OPTIONS = st.fixed_dictionaries(
         "patience": st.sampled_from([0.1, 1.0, 30.0]),
         "width": st.sampled_from([0.0, 1.0]),
         "fill": st.sampled_from([0.3, 1.0]),
+        "blocking": st.sampled_from([0.3, 1.0]),
         "thrift": st.sampled_from([0.5, 1.1]),
         "together": st.booleans(),
         "groups": st.booleans(),
@@ -180,7 +183,7 @@ def test_they_count_those_who_would_come_too_late(monkeypatch: pytest.MonkeyPatc
         return looked
 
     monkeypatch.setattr(Market, "look", thousands_come)
-    assert run_both(setting, "columns", {}).starts != free.starts
+    assert run_both(setting, "columns", {"blocking": 1.0}).starts != free.starts
 
 
 def test_what_is_no_query_is_refused() -> None:
