@@ -64,6 +64,7 @@ TABLES = (
     "gpulet_violations",
     "gpulet_consolidated",
     "gpulet_scaling",
+    "cluster_day",
     "colocation_conservation",
     "colocation_live",
 )
@@ -71,7 +72,17 @@ TABLES = (
 
 _UNCOMMITTED = "SURPLUS_BENCH_UNCOMMITTED"
 _FOLDER = Path(__file__).parent
-_PREFIXED = ("abacus", "colocation", "dstack", "gpulet", "kernels", "neighbours", "sir", "veltair")
+_PREFIXED = (
+    "abacus",
+    "cluster",
+    "colocation",
+    "dstack",
+    "gpulet",
+    "kernels",
+    "neighbours",
+    "sir",
+    "veltair",
+)
 """Folders whose names their benches' names begin with."""
 
 _ROOMS = ("", "core", "models", "safety")

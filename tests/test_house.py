@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("colocation", "engine", "loadgen", "milp", "models", "placement", "surplus")
+PACKAGES = ("cluster", "colocation", "engine", "loadgen", "milp", "models", "placement", "surplus")
 MOST_LINES = 300
 MOST_LINES_OF_A_FUNCTION = 60
 MOST_LINES_OF_A_VERB = 100

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PARTS = ("colocation", "engine", "loadgen", "milp", "models", "placement")
+PARTS = ("cluster", "colocation", "engine", "loadgen", "milp", "models", "placement")
 
 _RUNS = """
 import sys
 import numpy as np
 import surplus
-from surplus import colocation, loadgen, milp, models, placement
+from surplus import cluster, colocation, loadgen, milp, models, placement
 
 path = models.save(models.build("fork_join", branches=2, depth=1, size=4), "model.onnx")
 model = surplus.load(path, devices="cpu:1", cache="cache", tune="now")

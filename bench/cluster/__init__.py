@@ -1,0 +1,1 @@
+"""Clusters, simulated: node hours of planners and autoscalers."""

@@ -1,0 +1,1 @@
+"""What no planner can do without."""

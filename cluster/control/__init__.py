@@ -1,0 +1,1 @@
+"""What asks planners again as rates change: estimates, sleep, autoscalers."""

@@ -1,0 +1,1 @@
+"""What every planner of a cluster works on: nodes, models, demands, plans."""

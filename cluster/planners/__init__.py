@@ -1,0 +1,1 @@
+"""Planners of a cluster, one a file."""
