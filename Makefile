@@ -34,6 +34,9 @@ DEVICES ?=
 
 export ORT_DISABLE_TELEMETRY = 1
 
+# Tests start hundreds of interpreters, each of which would compile what it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # What pip must install before our own build, read from pyproject.toml, the only list; without extras
 # what compiles.
 define REQUIREMENTS
