@@ -56,6 +56,7 @@ SMALL: dict[str, dict[str, Any]] = {
 REPEATING = {
     "alexnet",
     "densenet161",
+    "faster_rcnn",
     "mnasnet",
     "resnet18",
     "resnet101",
