@@ -13,3 +13,11 @@ function(surplus_precompile target)
   # Where a compiler does not take what it made, it reads the headers.
   set_target_properties(${target} PROPERTIES PCH_WARN_INVALID OFF)
 endfunction()
+
+# The same headers as those of a target with the same options.
+function(surplus_precompile_as target other)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+    target_precompile_headers(${target} REUSE_FROM ${other})
+    set_target_properties(${target} PROPERTIES PCH_WARN_INVALID OFF)
+  endif()
+endfunction()
