@@ -30,6 +30,6 @@ settings.load_profile("any machine")
 
 
 def pytest_collection_finish() -> None:
-    """No search for cycles walks through all tests and modules, which takes it half a second."""
+    """No search for cycles walks through all tests and modules, of which there are many."""
     gc.collect()
     gc.freeze()
