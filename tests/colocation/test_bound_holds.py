@@ -18,7 +18,7 @@ from tests.colocation.made_up_layers import write_layer_times
 from tests.colocation.random_scenarios import random_scenario
 
 FOLDER = Path(__file__).parent / "scenarios"
-FEW = range(42, 52)
+FEW = (42, 44, 45, 47, 48, 49, 51, 52, 54, 56)
 """Some that take little time."""
 ALL = 2_000
 CHUNK = 50
