@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from surplus.engine.cli.asked import asked_problem
 from surplus.engine.cli.emit_options import add_exports, check_emit, write_emitted
 from surplus.engine.cli.optimum_files import check_files, write_files
+from surplus.engine.cli.optimum_options import add_search, asked_search
 from surplus.engine.cli.options import (
     add_gpu_memory,
     add_json,
@@ -24,7 +25,7 @@ from surplus.engine.cli.terminal import raw_stream
 from surplus.engine.errors import ConfigError, PlacementError
 
 if TYPE_CHECKING:
-    from surplus.milp import Result
+    from surplus.milp import Result, SolveParams
     from surplus.placement import Problem
 
 _SUMMARY = "find the best placement and order, and prove how good it is"
@@ -42,14 +43,8 @@ def add_parser(verbs: Any) -> None:
     add_gpu_memory(parser)
     add_widths(parser)
     add_kernels_of_profile(parser)
+    add_search(parser)
     add = parser.add_argument
-    add("--time", type=float, default=60.0, metavar="S", help="limit in seconds (%(default)g)")
-    add(
-        "--solver",
-        default="auto",
-        choices=("auto", "cpsat", "highs", "cbc", "gurobi"),
-        help="who proves it (default %(default)s: cpsat, else highs; gurobi needs a licence)",
-    )
     add("-o", "--output", type=Path, metavar="F.json", help="write the placement")
     add("--gantt", type=Path, metavar="G.html|G.png", help="draw the timeline that was found")
     add("--plot", type=Path, metavar="G.png", help="draw plan, bound and gap over time")
@@ -61,10 +56,11 @@ def run(args: argparse.Namespace) -> int:
     """Solve and report status, makespan, bound and gap."""
     check_files(args)
     check_emit(args)
+    params = asked_search(args)
     graph, problem = asked_problem(args)
     if args.problem:
         args.problem.write_text(problem.to_json(), encoding="utf-8")
-    result = _solve(problem, args.solver, args.time)
+    result = _solve(problem, params)
     if result.placement is None or result.timeline is None:
         raise PlacementError(f"no plan found: {result.message}")
     write_files(args, graph, problem, result)
@@ -76,13 +72,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _solve(problem: Problem, solver: str, time_limit_s: float) -> Result:
-    from surplus.milp import SolveParams, SolverUnavailableError, solve
+def _solve(problem: Problem, params: SolveParams) -> Result:
+    from surplus.milp import SolverUnavailableError, solve
     from surplus.milp.live import live
 
     try:
         with live(raw_stream(sys.stderr), lines=False) as listener:
-            return solve(problem, SolveParams(solver, time_limit_s), listener)
+            return solve(problem, params, listener)
     except SolverUnavailableError as error:
         raise ConfigError(str(error)) from error
 

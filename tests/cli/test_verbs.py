@@ -164,6 +164,17 @@ def test_optimum_within_a_limit_of_memory(engine: Command) -> None:
     assert result["status"] in ("optimal", "feasible")
 
 
+def test_optimum_leaves_out_what_it_has_no_memory_for(
+    engine: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Whatever pytest holds: of the limit this leaves room for neither windows nor a solver.
+    monkeypatch.setattr("surplus.milp.memory_limit.resident_bytes", lambda: 1 << 30)
+    files = ("--profile", engine.path("fork_join-P.json"), "--time", "5", "--json")
+    result = engine("optimum", engine.path("fork_join.onnx"), *files, "--memory", "1025MiB").json()
+    assert "left out: windows of tasks takes about" in result["message"]
+    assert result["bound_ns"] <= result["makespan_ns"]
+
+
 def test_place_prints_tables_that_fit(engine: Command) -> None:
     called = engine(
         "place", engine.path("lenet.onnx"), "--profile", engine.path("lenet-P.json"), "--all"
