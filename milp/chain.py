@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from math import inf
 
-from surplus.milp.block_plan import BlockPlan, cut_up, join
+from surplus.milp.block_plan import cut_up, join
 from surplus.milp.block_question import BlockQuestion
 from surplus.milp.bounds import bound_of_windows_ns
 from surplus.milp.chain_costs import ChainCosts, Cut, Edge
@@ -86,7 +86,7 @@ class Chain:
         if search.standing.best is not None:
             plans = cut_up(self._problem, self._blocks, search.standing.best)
             for number, plan in enumerate(plans):
-                self._keep(self._edge_of(number, plan.device_of), plan)
+                self._chain.costs[self._edge_of(number, plan.device_of)].keep(plan)
             self._joined_ns = search.standing.best.makespan_ns
         executor = ThreadPoolExecutor(self._params.threads + _QUEUED)
         try:
@@ -195,16 +195,11 @@ class Chain:
     def _learn(self, question: BlockQuestion) -> None:
         """Take over what a search has found so far."""
         for edge in question.edges:
-            cost = self._chain.costs[edge]
-            cost.bound_ns = max(cost.bound_ns, question.search.standing.bound_ns)
+            self._chain.costs[edge].raise_bound(question.search.standing.bound_ns)
         found = question.found(self._tensor_of)
         if found is not None:
-            self._keep(*found)
-
-    def _keep(self, edge: Edge, plan: BlockPlan) -> None:
-        cost = self._chain.costs[edge]
-        if plan.makespan_ns < cost.makespan_ns:
-            cost.plan = plan
+            edge, plan = found
+            self._chain.costs[edge].keep(plan)
 
     def _edge_of(self, number: int, device_of: Mapping[int, int]) -> Edge:
         block = self._blocks[number]
@@ -217,11 +212,10 @@ class Chain:
         while self._unbounded and not deadline.is_over:
             edge = self._unbounded.popleft()
             number, first, last = edge
-            cost = self._chain.costs[edge]
             firsts, lasts = ([d for d in (cut,) if d is not None] for cut in (first, last))
             problem = block_problem(self._problem, self._blocks[number], firsts, lasts)
             windows = time_windows(problem, eligible_devices(problem))
-            cost.bound_ns = max(cost.bound_ns, bound_of_windows_ns(problem, windows))
+            self._chain.costs[edge].raise_bound(bound_of_windows_ns(problem, windows))
 
     def _raise(self, search: Search) -> None:
         """No plan is shorter than the shortest path of bounds."""

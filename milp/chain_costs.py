@@ -8,6 +8,7 @@ from math import inf
 
 from surplus.milp.block_plan import BlockPlan
 from surplus.milp.standing import PROVEN_GAP
+from surplus.placement import check_bound
 
 Cut = int | None
 """Device of a cut; None at the beginning and at the end of the problem."""
@@ -26,10 +27,35 @@ class EdgeCost:
         No schedule of the block is shorter.
     plan : BlockPlan or None
         The best one.
+    whose : str
+        The block, for errors.
     """
 
     bound_ns: int = 0
     plan: BlockPlan | None = None
+    whose: str = "block"
+
+    def raise_bound(self, bound_ns: int) -> None:
+        """Take note of a bound.
+
+        Raises
+        ------
+        ContradictionError
+            If the plan is shorter. Of the whole this need not show: other blocks may be longer
+            than their bounds by more.
+        """
+        self.bound_ns = max(self.bound_ns, bound_ns)
+        self._check()
+
+    def keep(self, plan: BlockPlan) -> None:
+        """Keep a plan if it is the best; errors as ``raise_bound``."""
+        if plan.makespan_ns < self.makespan_ns:
+            self.plan = plan
+            self._check()
+
+    def _check(self) -> None:
+        if self.plan is not None:
+            check_bound(self.bound_ns, self.plan.makespan_ns, self.whose)
 
     @property
     def makespan_ns(self) -> float:
@@ -57,7 +83,7 @@ class ChainCosts:
     def __init__(self, choices: Sequence[Sequence[Cut]]) -> None:
         self._choices = choices
         self.block_count = len(choices) - 1
-        self.costs = {edge: EdgeCost() for edge in self._all_edges()}
+        self.costs = {e: EdgeCost(whose=f"block {e[0] + 1}") for e in self._all_edges()}
 
     def shortest(self, length: Length) -> tuple[float, list[Edge]]:
         """The path from the first block to the last with the least sum of lengths."""

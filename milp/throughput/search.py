@@ -138,9 +138,11 @@ class _Search:
         self._learn(report)
         self._message = report.message
         if report.status is SolverStatus.OPTIMAL:
-            self._message = f"proven by {_SOLVER}"
+            self._message = f"{_SOLVER} solved its model, but no placement of that load is known"
         if report.values:
             self._take(report.values)
+        if self._is_proven():
+            self._message = f"proven by {_SOLVER}"
 
     def _take(self, values: Mapping[str, float]) -> None:
         """Keep an answer that is better and that the memories hold, data of a query included."""

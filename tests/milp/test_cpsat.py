@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -163,3 +165,18 @@ def test_no_plan_is_lost_by_a_bound_that_it_meets(tmp_path):
         path.write_text(CpSatInstance(problem, optimum, unit_ns, lower_ns=optimum).to_json())
         report = run_job(SolverJob("cpsat", str(path), {}, 20.0, 0.0, 1))
         assert (report.status, report.objective) == (SolverStatus.OPTIMAL, optimum // unit_ns)
+
+
+def test_presolving_removes_no_plan():
+    # OR-Tools 9.15 once took one away and called what was left optimal. OR-Tools in a process of
+    # its own, as everywhere.
+    code = """
+from ortools.sat.python import cp_model
+from surplus.milp.solvers import cpsat
+from surplus.milp.solvers.job import SolverJob
+solver = cp_model.CpSolver()
+cpsat._set_options(solver, SolverJob("cpsat", "", {}, 1.0, 0.0, 1))
+cpsat._hurry(solver)
+assert solver.parameters.keep_all_feasible_solutions_in_presolve
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

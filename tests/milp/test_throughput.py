@@ -8,12 +8,17 @@ from surplus.milp.cli import main
 from surplus.milp.errors import SolverUnavailableError
 from surplus.milp.params import SolveParams
 from surplus.milp.result import Status
+from surplus.milp.solvers.job import SolverReport, SolverStatus
+from surplus.milp.throughput import search
 from surplus.milp.throughput.search import solve_throughput
-from surplus.placement import Problem, Task
+from surplus.placement import ContradictionError, Problem, Task
 from surplus.placement.occupancy import Occupancy
-from surplus.placement.random_graphs import small_random
+from surplus.placement.random_graphs import inception, small_random
 from tests.milp.problems import edge, two_devices
 from tests.placement.featured_problems import featured
+
+UNPROVEN = inception(3, 6)
+"""No known placement meets the bound that is known without a solver."""
 
 LIMITS = SolveParams(time_limit_s=30.0, threads=1)
 
@@ -52,6 +57,24 @@ def test_constants_that_a_memory_does_not_hold_stay_out_of_it() -> None:
     short = solve_throughput(two_devices(tasks, memory_bytes=(None, 250)), LIMITS)
     assert (free.load_ns, short.load_ns) == (4, 20)
     assert short.status is Status.OPTIMAL
+
+
+def test_an_optimum_that_a_known_placement_beats_fails_and_names_both(monkeypatch) -> None:
+    # As OR-Tools' presolve once said: optimal, thirty times what the start has.
+    known = solve_throughput(UNPROVEN, LIMITS)
+    wrong = SolverReport(SolverStatus.OPTIMAL, 30.0 * known.load_ns, 30.0 * known.load_ns)
+    monkeypatch.setattr(search, "run_job", lambda job, progress: wrong)
+    with pytest.raises(ContradictionError, match=rf"bound of {30 * known.load_ns} ns is above a"):
+        solve_throughput(UNPROVEN, LIMITS)
+
+
+def test_a_solvers_optimum_is_no_proof_of_a_placement_that_is_not_as_good(monkeypatch) -> None:
+    claim = SolverReport(SolverStatus.OPTIMAL, 1.0, 1.0, message="OPTIMAL")
+    monkeypatch.setattr(search, "run_job", lambda job, progress: claim)
+    found = solve_throughput(UNPROVEN, LIMITS)
+    assert found.status is Status.FEASIBLE
+    assert found.gap > 0
+    assert found.message == "cpsat solved its model, but no placement of that load is known"
 
 
 def test_other_solvers_are_refused() -> None:
