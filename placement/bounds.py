@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from surplus.placement.load_bounds import load_bound_ns, window_bound_ns
 from surplus.placement.path_bounds import path_bound_ns
 from surplus.placement.problem import Problem
+from surplus.placement.width_bounds import width_bound_ns
 
 
 @dataclass(frozen=True)
@@ -30,16 +31,19 @@ class Bounds:
         Work over lanes, with the work shared out as well as fractions allow.
     window_ns : int
         The same for the tasks between two points of the query, plus the paths before and after.
+    width_ns : int
+        Load and a path together, of tasks that may choose their widths; 0 if none may.
     """
 
     path_ns: int
     load_ns: int
     window_ns: int
+    width_ns: int = 0
 
     @property
     def makespan_ns(self) -> int:
         """The best of them."""
-        return max(self.path_ns, self.load_ns, self.window_ns)
+        return max(self.path_ns, self.load_ns, self.window_ns, self.width_ns)
 
 
 class ContradictionError(RuntimeError):
@@ -63,4 +67,9 @@ def check_bound(bound_ns: int, makespan_ns: int, whose: str) -> None:
 
 def lower_bounds(problem: Problem) -> Bounds:
     """Compute all bounds; a fraction of a second at 3000 tasks."""
-    return Bounds(path_bound_ns(problem), load_bound_ns(problem), window_bound_ns(problem))
+    return Bounds(
+        path_bound_ns(problem),
+        load_bound_ns(problem),
+        window_bound_ns(problem),
+        width_bound_ns(problem),
+    )

@@ -63,7 +63,7 @@ def window_bound_ns(problem: Problem) -> int:
     table = np.array([[_UNABLE if cost is None else cost for cost in row] for row in costs])
     late_first = np.argsort(-heads, kind="stable")
     best = 0
-    for price in set(_prices(costs, len(lanes))):
+    for price in set(prices_of(costs, len(lanes))):
         capacity = sum(p * count for p, count in zip(price, lanes, strict=True))
         cheapest = np.where(table == _UNABLE, _NEVER, table * np.array(price)).min(axis=1)
         for q in {0, *_quantiles(sorted(tails.tolist()), _WINDOW_TAILS)}:
@@ -107,7 +107,7 @@ def _by_ratio(costs: list[tuple[int | None, int | None]]) -> list[tuple[int, int
     return sorted(both, key=lambda pair: Fraction(pair[0], pair[0] + pair[1]))
 
 
-def _prices(costs: Costs, device_count: int) -> Iterator[Price]:
+def prices_of(costs: Costs, device_count: int) -> Iterator[Price]:
     """A few prices: equal ones, one device alone, and ratios at which tasks change sides.
 
     Rounded to at most ``_PRICE_SCALE``, so that their products with costs fit 64 bits.

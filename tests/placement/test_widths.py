@@ -17,7 +17,7 @@ from surplus.placement.occupancy import busiest_of
 from surplus.placement.path_bounds import least_afters_ns, least_starts_ns
 from surplus.placement.periodic import periodic_schedule
 from surplus.placement.placement import Placement
-from surplus.placement.problem import Device, Problem, Task
+from surplus.placement.problem import Device, Problem, Task, Tensor
 from surplus.placement.random_graphs import DetectorParams, MachineParams, detector, inception
 from surplus.placement.random_widths import with_widths
 from surplus.placement.stored_schedule import schedule_rows
@@ -208,7 +208,7 @@ def test_no_bound_exceeds_the_optimum_over_all_widths(part):
         problem = with_widths(instance(5 * (seed // 2) + seed % 2), seed)  # two or three tasks
         best, fixed = best_of_widths(problem)
         bounds = lower_bounds(problem)
-        for bound in (bounds.path_ns, bounds.load_ns, bounds.window_ns):
+        for bound in (bounds.path_ns, bounds.load_ns, bounds.window_ns, bounds.width_ns):
             assert bound <= best.makespan_ns, seed
         heads, tails = least_starts_ns(problem), least_afters_ns(problem)
         for task, (device, start) in enumerate(zip(best.devices, best.starts_ns, strict=True)):
@@ -217,6 +217,25 @@ def test_no_bound_exceeds_the_optimum_over_all_widths(part):
             assert end + tails[task][device] <= best.makespan_ns, seed
         met += bounds.makespan_ns == best.makespan_ns
     assert met > 15  # bounds of nothing would pass, too
+
+
+def test_no_task_is_wide_for_its_path_and_narrow_for_the_load():
+    # t0 before t1, 10 on one lane or 6 on two, beside t2 of 8: the path is 12 and the load 14.
+    problem = replace(moldable((10, 6), (10, 6), (8,)), tensors=(Tensor("x", 0, (1,), 0),))
+    bounds = lower_bounds(problem)
+    assert (bounds.path_ns, bounds.load_ns, bounds.window_ns) == (12, 14, 14)
+    # At a share of 0.8 for the load: 6 for t0 and for t1 at either width, and 0.8 * 8 / 2 for t2.
+    best, _ = best_of_widths(problem)
+    assert bounds.width_ns == best.makespan_ns == 16
+
+
+@pytest.mark.parametrize(("seed", "lanes", "width"), [(0, 4, 6), (2, 4, 6), (0, 8, 12)])
+def test_of_many_lanes_the_bound_is_below_plans_and_above_each_of_its_parts(seed, lanes, width):
+    machine = MachineParams(lanes, 2)
+    problem = with_widths(inception(seed, 4, width=width, machine=machine), seed)
+    bounds = lower_bounds(problem)
+    assert max(bounds.path_ns, bounds.load_ns, bounds.window_ns) < bounds.width_ns
+    assert bounds.width_ns <= makespan_ns(problem, make_policy("anneal").place(problem))
 
 
 def test_the_load_counts_the_width_of_least_lane_time_and_the_path_that_of_least_time():
