@@ -41,9 +41,14 @@ def plan_bytes(problem: Problem) -> int:
     return _PLANNED_BYTES * len(problem.tasks)
 
 
+def stretch_bytes(count: int, threads: int) -> int:
+    """The solver's process for a program of so many tasks of a plan."""
+    return _WORKER_BYTES + _CONSTRAINT_TASK_BYTES * count * threads
+
+
 def program_bytes(solver: str, problem: Problem, threads: int) -> int:
     """A program and its solver's process; of an integer program also what writes it here."""
     count = len(problem.tasks)
     if solver == "cpsat":
-        return _WORKER_BYTES + _CONSTRAINT_TASK_BYTES * count * threads
+        return stretch_bytes(count, threads)
     return _WORKER_BYTES + _PAIR_BYTES * count**2

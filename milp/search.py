@@ -11,24 +11,20 @@ from surplus.milp.copies import CopyPair, overlaps
 from surplus.milp.deadline import Deadline
 from surplus.milp.decoded import Decoded
 from surplus.milp.executable import executable
-from surplus.milp.footprint import ANNEALING_BYTES, bounds_bytes, program_bytes
+from surplus.milp.footprint import bounds_bytes, program_bytes
 from surplus.milp.formulation import Formulation, formulate, size_fault
 from surplus.milp.incumbent import Incumbent, best_of, fits_memory, make_incumbent
 from surplus.milp.left_out import left_out
 from surplus.milp.memory import MemoryRoom, least_in_words
 from surplus.milp.memory_limit import MemoryLimit
 from surplus.milp.params import Listener, SolveParams
+from surplus.milp.plan_search import PlanSearch
 from surplus.milp.reductions import fix_devices, reduce_problem
 from surplus.milp.result import Result, Status
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 from surplus.milp.solvers.process import GRACE_S, AskSolver, run_job
 from surplus.milp.standing import Standing
-from surplus.milp.starts import (
-    ANNEALING_SHARE,
-    SMALL_TASKS,
-    annealed_incumbent,
-    known_incumbents,
-)
+from surplus.milp.starts import known_incumbents
 from surplus.placement import Problem, lower_bounds
 from surplus.placement.memory import binding_capacities
 
@@ -84,7 +80,7 @@ class Search:
         self._no_room: list[str] = []
         self._infeasible = False
         self._copy_pairs: frozenset[CopyPair] = frozenset()
-        self._walks = self._walked_in_vain = 0
+        self._plans = PlanSearch(problem, params, self.standing, self.memory, self.has_room, ask)
         self.message = "not asked"
         self.proof = "a known plan meets the lower bound"
 
@@ -119,24 +115,11 @@ class Search:
         deadline, threads = deadline or self.deadline, threads or self._params.threads
         short = bool(binding_capacities(self._problem))
         if not short:
-            self._anneal(deadline, threads)
+            self._plans.improve(deadline, threads, is_all=self.is_too_large(deadline))
         first = deadline.part(_BOUND_SHARE) if short else deadline
         self._close(MemoryRoom.NEEDED, first, threads)
         if short and not self._infeasible:
             self._close(MemoryRoom.SAFE, deadline, threads)
-
-    def _anneal(self, deadline: Deadline, threads: int) -> None:
-        """Of large problems solvers alone do not find good plans."""
-        best = self.standing.best
-        if best is None or self.proven() or len(self._problem.tasks) <= SMALL_TASKS:
-            return
-        if not self.has_room("annealing", ANNEALING_BYTES * threads):
-            return
-        self._walks += 1
-        share = ANNEALING_SHARE / 2**self._walked_in_vain
-        part = deadline if self.is_too_large(deadline) else deadline.part(share)
-        self.standing.offer(annealed_incumbent(self._problem, best, part, threads, self._walks))
-        self._walked_in_vain += self.standing.best is best
 
     def is_too_large(self, deadline: Deadline) -> bool:
         """Whether the solver cannot be asked, so that all of the time is for plans."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surplus.milp import deadline, search
+from surplus.milp import deadline, plan_search, search
 from surplus.milp.params import SolveParams
 from surplus.milp.search import Search
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
@@ -79,7 +79,7 @@ def test_annealing_that_finds_nothing_has_half_the_time_the_next_time(
         times.append(deadline.left_s)
         return best
 
-    monkeypatch.setattr(search, "annealed_incumbent", in_vain)
+    monkeypatch.setattr(plan_search, "annealed_incumbent", in_vain)
     problem = detector(1, DetectorParams(12, 1, 20, 2))
     made = Search(problem, SolveParams("cpsat", LIMIT_S))
     made.prepare()
