@@ -123,6 +123,9 @@ def test_a_light_load_does_not_make_it_promise_all() -> None:
     assert all(own.admits(query, 0.9, 0.9) for query in queries)
     own.ended(queries, 100)
     assert not own.admits(asked(50), -0.5, 0.9)
+    assert own.admits(asked(51), -0.1, 0.9)
+    own.forget()  # it is another machine now
+    assert not own.admits(asked(52), -0.1, 0.9)
 
 
 def test_who_is_shut_out_comes_in_again() -> None:

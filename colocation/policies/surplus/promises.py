@@ -107,8 +107,12 @@ class Promises:
             self._made.pop(query.id, None)
 
     def forget(self) -> None:
-        """Learn nothing from what was promised before: devices or services are others now."""
+        """Learn nothing from what was promised before: devices or services are others now.
+
+        What was learnt to be safe there need not be here; what was not, is not here either.
+        """
         self._made.clear()
+        self.thresholds = [max(_FIRST_SLACK, threshold) for threshold in self.thresholds]
 
     def _kept(self, service: int, count: float = 1.0) -> None:
         if self._debts[service] > 0:
