@@ -90,7 +90,9 @@ class PlanSearch:
         solver = self._params.solver
         if self._standing.proven():
             return
-        if not self._has_room(f"{solver}'s stretches", stretch_bytes(max(SIZES), threads)):
+        if not self._has_room(
+            f"{solver}'s program of a stretch", stretch_bytes(max(SIZES), threads)
+        ):
             return
         memory_bytes = self._memory.share_bytes(threads / self._params.threads)
         with _process(self._ask) as ask:

@@ -185,4 +185,4 @@ def test_stretches_for_which_there_is_no_room_are_left_out_and_named(
     search = Search(PROBLEM, params, ask=ask)
     search.offer(bad(PROBLEM, Random(1)))
     search.run()
-    assert "left out: cpsat's stretches takes about" in search.result().message
+    assert "left out: cpsat's program of a stretch takes about" in search.result().message
