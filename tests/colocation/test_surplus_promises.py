@@ -56,7 +56,7 @@ def broken(done: Run, made: Setting) -> float:
 
 
 @pytest.mark.parametrize("drift", [(1.0,), (1.0, 1.3, 0.9, 1.5, 1.1, 1.4)])
-@pytest.mark.parametrize("mean_gap_ms", [1.0, 2.0])
+@pytest.mark.parametrize("mean_gap_ms", [2.0, 4.0])
 def test_promises_are_kept_as_often_as_was_said(
     mean_gap_ms: float, drift: tuple[float, ...]
 ) -> None:
@@ -126,6 +126,15 @@ def test_a_light_load_does_not_make_it_promise_all() -> None:
     assert own.admits(asked(51), -0.1, 0.9)
     own.forget()  # it is another machine now
     assert not own.admits(asked(52), -0.1, 0.9)
+
+
+def test_a_burst_is_paid_in_part() -> None:
+    own = Promises(1, 0.5, step=0.1)
+    queries = [asked(number) for number in range(200)]
+    assert all(own.admits(query, 0.5, 0.9) for query in queries)
+    own.ended(queries[:100], 101)
+    own.ended(queries[100:110], 100)
+    assert own.thresholds == [pytest.approx(0.05 - 5 * 0.05)]
 
 
 def test_who_is_shut_out_comes_in_again() -> None:

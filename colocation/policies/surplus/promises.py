@@ -10,11 +10,12 @@ allowed one by at most ``(range / step + 1) / T``, whatever times, loads and nei
 
 Departures. Queries end long after they were admitted, and together: a broken promise that was made
 before the threshold last went up does not move it once more, but is a debt; while there is one,
-what is kept pays it off instead of moving the threshold down. And a service that a threshold shuts
-out would stay out, as there is nothing to learn from: so a query that is refused by it counts as
-half a kept promise, and the threshold goes at most a step above the slack that a query has on an
-idle machine. Where ``R`` queries are refused for ``T`` that are admitted, up to ``1 + R / (2 T)``
-times as many promises are broken as are allowed.
+what is kept pays it off instead of moving the threshold down. More than a few are not owed, so that
+bursts, which come when loads or devices change, are paid in part only, and the bound above is one
+between bursts. And a service that a threshold shuts out would stay out, as there is nothing to
+learn from: so a query that is refused by it counts as half a kept promise, and the threshold goes
+at most a step above the slack that a query has on an idle machine. Where ``R`` queries are refused
+for ``T`` that are admitted, up to ``1 + R / (2 T)`` times as many promises as allowed are broken.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _LEAST_SLACK = -0.25
 too many are admitted when the load is not."""
 _FIRST_SLACK = 0.0
 _OF_REFUSED = 0.5
+_MOST_OWED = 5.0
+"""Of a burst: to pay off all of it would refuse thousands for what is over."""
 
 
 class Promises:
@@ -52,7 +55,7 @@ class Promises:
         If a number is out of range.
     """
 
-    def __init__(self, services: int, probability: float, step: float = 0.1) -> None:
+    def __init__(self, services: int, probability: float, step: float = 0.05) -> None:
         if not 0 < probability < 1 or not step > 0:
             text = f"got {probability} and {step}"
             raise ValueError(f"promise must be between 0 and 1, step > 0, {text}")
@@ -124,7 +127,7 @@ class Promises:
     def _broke(self, service: int, made: int) -> None:
         threshold = self.thresholds[service]
         if made < self._rises[service] or threshold > self._most[service]:
-            self._debts[service] += 1
+            self._debts[service] = min(_MOST_OWED, self._debts[service] + 1.0)
         else:
             self.thresholds[service] = threshold + self._up
             self._rises[service] += 1
