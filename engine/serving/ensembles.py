@@ -13,16 +13,13 @@ from surplus.engine.serving.chained_executor import ChainedExecutor
 from surplus.engine.serving.servable import Servable
 
 MakeServable = Callable[[RepositoryEntry, LoadParams], Servable]
-InTurn = Callable[[ChainedExecutor], Servable]
-
-
-def as_it_is(chained: ChainedExecutor) -> Servable:
-    """The same."""
-    return chained
 
 
 def ensemble_or_model(
-    entry: RepositoryEntry, params: LoadParams, make: MakeServable, in_turn: InTurn = as_it_is
+    entry: RepositoryEntry,
+    params: LoadParams,
+    make: MakeServable,
+    chain: type[ChainedExecutor] = ChainedExecutor,
 ) -> Servable:
     """What answers an entry's queries, made of one file where that can be.
 
@@ -30,8 +27,8 @@ def ensemble_or_model(
     ----------
     make : callable
         Loads, or checks, an entry with an ONNX file.
-    in_turn : callable
-        What stands before steps that run in turn.
+    chain : type
+        What runs steps in turn.
 
     Raises
     ------
@@ -41,27 +38,31 @@ def ensemble_or_model(
     try:
         whole = as_one_file(entry, params.cache)
     except NotMerged as reason:
-        return _in_turn(entry, params, make, in_turn, str(reason))
+        return _in_turn(entry, params, make, chain, str(reason))
     try:
         return make(whole, params)
     except ModelError as error:
         if whole is entry:
             raise
-        return _in_turn(entry, params, make, in_turn, one_line(error, 300))
+        return _in_turn(entry, params, make, chain, one_line(error, 300))
 
 
 def _in_turn(
-    entry: RepositoryEntry, params: LoadParams, make: MakeServable, in_turn: InTurn, why: str
-) -> Servable:
+    entry: RepositoryEntry,
+    params: LoadParams,
+    make: MakeServable,
+    chain: type[ChainedExecutor],
+    why: str,
+) -> ChainedExecutor:
     """Each step by itself; what is wrong with one is said of that one."""
     assert entry.config is not None, "of an ensemble"
     found = find_ensemble(entry)
     made: list[Servable] = []
     try:
         for _, model in found.steps:
-            made.append(ensemble_or_model(model, params, make, in_turn))
+            made.append(ensemble_or_model(model, params, make, chain))
         steps = [(step, one) for (step, _), one in zip(found.steps, made, strict=True)]
-        return in_turn(ChainedExecutor(entry.config, found.ensemble, steps, why))
+        return chain(entry.config, found.ensemble, steps, why)
     except BaseException:
         for one in made:
             one.close()

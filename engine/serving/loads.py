@@ -21,12 +21,12 @@ from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.serving.configured_queueing import batch_limit_for, max_batch_for, queueing_for
 from surplus.engine.serving.ensembles import ensemble_or_model
 from surplus.engine.serving.instance_devices import devices_for
+from surplus.engine.serving.late_chain import LateChain
 from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.operator_libraries import operator_libraries
 from surplus.engine.serving.sequences.sequenced import sequenced
 from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.warm_up import ask_warm_ups, real_inputs, warmed
-from surplus.engine.serving.warmed_late import WarmedLate
 
 Load = Callable[[RepositoryEntry, LoadParams], Model]
 
@@ -121,7 +121,7 @@ def checked(entry: RepositoryEntry, params: LoadParams) -> Servable:
 
     params = _with_operators(entry, params)
     add_custom_operators(params.custom_operators)
-    return ensemble_or_model(entry, params, made, WarmedLate)
+    return ensemble_or_model(entry, params, made, LateChain)
 
 
 def executor_of(model: Queryable, entry: RepositoryEntry) -> ModelExecutor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,11 @@ from surplus.engine.serving.signature import Signature
 
 FOLDER = "warmup"
 """Of the model's folder: where files with inputs lie, as by Triton."""
+
+Infer = Callable[
+    [Mapping[str, Array], Sequence[str] | None, int | None, int], Awaitable[dict[str, Array]]
+]
+"""As ``infer`` of a ``Servable``."""
 
 _SEED = 1
 _WHOLE = SequenceStep(1, starts=True, ends=True)
@@ -98,21 +103,29 @@ def ask_warm_ups(executor: Servable) -> None:
     asyncio.run(asked_warm_ups(executor))
 
 
-async def asked_warm_ups(executor: Servable) -> None:
-    """The same on the event loop of the executor's queries; files are read in a thread."""
+async def asked_warm_ups(executor: Servable, infer: Infer | None = None) -> None:
+    """The same on the event loop of the executor's queries; files are read in a thread.
+
+    Parameters
+    ----------
+    infer : callable, optional
+        Answers as the executor's own, where that would wait for the warm-up.
+    """
     config = executor.config
     if config is not None and config.message.model_warmup:
-        await _ask(executor, config, await asyncio.to_thread(read_warm_ups, config))
+        queries = await asyncio.to_thread(read_warm_ups, config)
+        await _ask(infer or executor.infer, Signature(executor), config, queries)
 
 
-async def _ask(executor: Servable, config: ModelConfig, queries: Sequence[WarmUp]) -> None:
-    signature = Signature(executor)
+async def _ask(
+    infer: Infer, signature: Signature, config: ModelConfig, queries: Sequence[WarmUp]
+) -> None:
     for query in queries:
         try:
             inputs = signature.check_inputs(list(query.inputs.items()))
             for _ in range(query.count):
                 with asked(_WHOLE):
-                    await executor.infer(inputs, None, None, 0)
+                    await infer(inputs, None, None, 0)
         except EngineError as error:
             raise config.lines.wrong(
                 query.at, f"the query {query.name!r} fails: {one_line(error, 300)}"
