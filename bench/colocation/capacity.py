@@ -16,9 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from bench.colocation.drawn_scenarios import drawn_parser, whole
-from bench.colocation.table import QUERIES, Folders
-from bench.infrastructure import result_file
+from bench.colocation.drawn_scenarios import QUERIES, Folders, drawn_parser, whole
 from bench.infrastructure.resumable import Key, Row, Table
 from bench.safety.budget import fill_within
 from surplus.colocation import Scenario
@@ -112,10 +110,7 @@ def main() -> int:
     if not args.table:
         data = tuple(args.data)
         fill_within(table, keys, lambda key: measure(key, data), args.seconds, whole=False)
-    if args.store and table.rows:
-        table.store(keys)
-        result_file.write("colocation_capacity", CONFIG, summaries(table.rows))
-    result_file.show("colocation_capacity", summaries(table.rows))
+    table.sum_up("colocation_capacity", keys, summaries(table.rows), store=args.store)
     return 0
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.infrastructure import result_file
+from bench.colocation.wrong_profiles import off_by
 from bench.infrastructure.resumable import Key, Row, Table
 from bench.safety.budget import add_budget, fill_within
 from surplus.colocation import Run, Setting, check_run, policy_spec, simulate
@@ -42,7 +42,6 @@ from surplus.colocation.policies.names import with_options
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.randomness.noise import NOISES
 from surplus.colocation.scenarios.scenario import Scenario, Tenant
-from surplus.colocation.truths.truth import Pace, PacedTruth
 
 PROMISE = 0.999
 QUERIES = 100_000
@@ -110,10 +109,7 @@ def _moving(tenant: Tenant, steps: int) -> Steps:
 def setting_of(case: str, load: float, queries: int, seed: int) -> Setting:
     """What is served; where profiles are wrong policies see those all the same."""
     setting = scenario_of(case, load, queries, seed).setting()
-    if case not in ("wrong", "all"):
-        return setting
-    pace = Pace(NS_PER_S, (1.0,), FACTORS)
-    return replace(setting, truth=PacedTruth(setting.truth, pace))
+    return off_by(setting, FACTORS) if case in ("wrong", "all") else setting
 
 
 def promises(run: Run, load: Load) -> list[tuple[int, int]]:
@@ -197,10 +193,8 @@ def main() -> int:
 
     fill_within(table, keys, row, args.seconds, whole=False)
     found = sums(sorted(table.rows, key=lambda own: (CASES.index(own["case"]), own["load"])))
-    if args.store and found:
-        table.store([table.key_of(own) for own in table.rows])
-        result_file.write("colocation_certificates", config, found)
-    result_file.show("colocation_certificates", found)
+    there = [table.key_of(own) for own in table.rows]
+    table.sum_up("colocation_certificates", there, found, store=args.store)
     return 0
 
 

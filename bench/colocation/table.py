@@ -16,50 +16,33 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from statistics import fmean, stdev
-from typing import Any
 
 from rich.console import Console
 
+from bench.colocation.drawn_scenarios import (
+    QUERIES,
+    Folders,
+    by_policy,
+    drawn,
+    drawn_parser,
+    goodput,
+    words,
+)
 from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Key, Row, Table
-from bench.safety.budget import add_budget, fill_within
-from surplus.colocation import Scenario, policy_names
+from bench.safety.budget import fill_within
+from surplus.colocation import policy_names
 from surplus.colocation.clairvoyant import scenario_bound
 from surplus.colocation.families.normal_load import at_load, full_scale
-from surplus.colocation.families.registry import SCENARIO_FAMILIES, family_scenario
-from surplus.colocation.results.comparison import Compared, compare_able
+from surplus.colocation.results.comparison import compare_able
 
-MODELS = Path(__file__).parents[1] / "configs" / "colocation" / "abacus_models"
-QUERIES = 1500
 LOADS = (0.5, 0.7, 0.85, 1.0, 1.3)
-SEEDS = (1000, 1001, 1002, 1003, 1004)
 LIGHT = 0.85
 """Up to which load policies are held against the bound."""
 CONFIG = {"queries": QUERIES}
 _OURS = ("surplus", "priced")
-
-Folders = tuple[Path, ...]
-"""What ``{data}`` may mean."""
-
-
-def drawn(family: str, seed: int, data: Folders) -> Scenario:
-    """A scenario whose files are in one of the folders.
-
-    Raises
-    ------
-    ValueError
-        If they are in none of them.
-    """
-    reasons = []
-    for folder in data if SCENARIO_FAMILIES[family].measured else (None,):
-        try:
-            return family_scenario(family, seed, MODELS, folder)
-        except ValueError as error:
-            reasons.append(str(error))
-    raise ValueError("; ".join(reasons) or f"family {family!r} needs --data")
 
 
 def measured_scale(key: Key, data: Folders) -> Row:
@@ -73,7 +56,8 @@ def measure(key: Key, scales: dict[Key, float], data: Folders) -> Row:
     """All policies on one scenario."""
     family, seed, load = key
     scenario = at_load(drawn(family, int(seed), data), float(load) * scales[key[:2]], QUERIES)
-    drawn_load, compared, _refused = compare_able(scenario, policy_names())
+    names = policy_names()
+    drawn_load, compared, _refused = compare_able(scenario, names)
     bound = scenario_bound(scenario, drawn_load)
     return {
         "family": family,
@@ -82,16 +66,12 @@ def measure(key: Key, scales: dict[Key, float], data: Folders) -> Row:
         "queries": len(drawn_load),
         "bound": round(bound.goodput, 5),
         "proved": bound.proved,
-        "goodput": _by_policy(compared, lambda one: round(one.summary.total.goodput, 5)),
-        "fairness": _by_policy(compared, lambda one: round(one.summary.fairness, 4)),
-        "decision_us": _by_policy(compared, lambda one: one.summary.decision_mean_ns // 100 / 10),
+        "goodput": by_policy(names, compared, goodput),
+        "fairness": by_policy(names, compared, lambda one: round(one.summary.fairness, 4)),
+        "decision_us": by_policy(
+            names, compared, lambda one: one.summary.decision_mean_ns // 100 / 10
+        ),
     }
-
-
-def _by_policy(compared: Iterable[Compared], figure: Any) -> dict[str, Any]:
-    """A figure of each policy; None of those that cannot serve the scenario."""
-    there = {one.summary.policy: figure(one) for one in compared}
-    return {name: there.get(name) for name in policy_names()}
 
 
 def below(row: Row, policy: str) -> float | None:
@@ -145,10 +125,14 @@ def _mean(rows: Sequence[Row], figure: str, policy: str) -> float | str:
 
 def main() -> int:
     """Fill the table, or show what there is of it."""
-    args = _parser().parse_args()
+    parser = drawn_parser(__doc__)
+    parser.add_argument(
+        "--loads", type=words, default=LOADS, metavar="X,...", help="times what anybody holds"
+    )
+    args = parser.parse_args()
     table = Table("colocation_table", CONFIG, ("family", "seed", "load"))
     scales = Table("colocation_full_scales", CONFIG, ("family", "seed"))
-    pairs = [(family, str(seed)) for seed in args.seeds for family in args.families]
+    pairs = [(family, seed) for seed in args.seeds for family in args.families]
     keys = [(*pair, str(load)) for pair in pairs for load in args.loads]
     if not args.table:
         data = tuple(args.data)
@@ -183,23 +167,6 @@ def _fill(
         return found
 
     fill_within(table, keys, row, args.seconds, whole=False)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__)
-    add = parser.add_argument
-    add("--data", type=Path, action="append", default=[], metavar="DIR", help="what {data} means")
-    add("--families", type=words, default=list(SCENARIO_FAMILIES), metavar="NAME,...")
-    add("--loads", type=words, default=LOADS, metavar="X,...", help="times what anybody holds")
-    add("--seeds", type=words, default=SEEDS, metavar="N,...", help="of the generator")
-    add("--table", action="store_true", help="show what has been measured")
-    add("--store", action="store_true", help="put the rows so far in the place of the results")
-    add_budget(parser)
-    return parser
-
-
-def words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",")]
 
 
 if __name__ == "__main__":

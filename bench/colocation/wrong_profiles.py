@@ -15,16 +15,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from bench.colocation.drawn_scenarios import drawn_parser, whole
-from bench.colocation.table import QUERIES, Folders, words
-from bench.infrastructure import result_file
+from bench.colocation.drawn_scenarios import (
+    QUERIES,
+    Folders,
+    by_policy,
+    drawn_parser,
+    goodput,
+    whole,
+    words,
+)
 from bench.infrastructure.resumable import Key, Row, Table
 from bench.safety.budget import fill_within
-from surplus.colocation import Scenario, Setting, check_run, policy_spec, simulate
+from surplus.colocation import Setting, simulate
 from surplus.colocation.families.normal_load import at_load
 from surplus.colocation.frame.clock import NS_PER_S
-from surplus.colocation.policies.names import with_options
-from surplus.colocation.results.metrics import summarise
+from surplus.colocation.results.comparison import Runner, compare_able
 from surplus.colocation.truths.truth import Pace, PacedTruth
 
 WRONG = 0.3
@@ -33,24 +38,15 @@ LOADS = ("0.5", "0.7", "0.85")
 CONFIG = {"queries": QUERIES, "wrong": WRONG}
 
 
-def wrong(setting: Setting, seed: int) -> Setting:
-    """The setting where models take longer and shorter than their profiles say."""
-    count = len(setting.demand.services)
-    factors = tuple(1 + WRONG * (1 if (k + seed) % 2 else -1) for k in range(count))
+def off_by(setting: Setting, factors: tuple[float, ...]) -> Setting:
+    """The setting where models take so many times what their profiles say, by service."""
     return replace(setting, truth=PacedTruth(setting.truth, Pace(NS_PER_S, (1.0,), factors)))
 
 
-def in_time(scenario: Scenario, setting: Setting, policy: str) -> float | None:
-    """Share of the queries; None of a policy that cannot serve the scenario."""
-    spec = with_options(policy_spec(policy), scenario.policy_options.get(policy, {}))
-    try:
-        run = simulate(setting, spec)
-    except ValueError:
-        return None
-    services = setting.demand.services
-    check_run(setting.load, services, run.deployment, run.record)
-    summary = summarise(run, setting.load, services, len(setting.demand.devices))
-    return round(summary.total.goodput, 5)
+def wrong(setting: Setting, seed: int) -> Setting:
+    """The setting where models take longer and shorter than their profiles say."""
+    count = len(setting.demand.services)
+    return off_by(setting, tuple(1 + WRONG * (1 if (k + seed) % 2 else -1) for k in range(count)))
 
 
 def measure(key: Key, policies: Sequence[str], data: Folders) -> Row:
@@ -58,14 +54,17 @@ def measure(key: Key, policies: Sequence[str], data: Folders) -> Row:
     family, seed, load = key
     scenario, scale = whole(family, seed, data)
     scenario = at_load(scenario, float(load) * scale, QUERIES)
-    right = scenario.setting()
-    off = wrong(right, int(seed))
+
+    def in_time(run: Runner) -> dict[str, float | None]:
+        _, compared, _ = compare_able(scenario, policies, run)
+        return by_policy(policies, compared, goodput)
+
     return {
         "family": family,
         "seed": seed,
         "load": load,
-        "right": {name: in_time(scenario, right, name) for name in policies},
-        "wrong": {name: in_time(scenario, off, name) for name in policies},
+        "right": in_time(simulate),
+        "wrong": in_time(lambda setting, spec: simulate(wrong(setting, int(seed)), spec)),
     }
 
 
@@ -108,10 +107,7 @@ def main() -> int:
             return measure(key, args.policies, data)
 
         fill_within(table, keys, row, args.seconds, whole=False)
-    if args.store and table.rows:
-        table.store(keys)
-        result_file.write("colocation_wrong_profiles", config, summaries(table.rows))
-    result_file.show("colocation_wrong_profiles", summaries(table.rows))
+    table.sum_up("colocation_wrong_profiles", keys, summaries(table.rows), store=args.store)
     return 0
 
 

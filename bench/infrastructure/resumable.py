@@ -76,6 +76,19 @@ class Table:
         machine = {**self._machine, "commit": ", ".join(self._commits)}
         return result_file.write(self._name, self._config, rows, machine)
 
+    def sum_up(self, name: str, keys: Sequence[Key], sums: Sequence[Row], *, store: bool) -> None:
+        """Show what the rows come to; if asked, and there are any, store both.
+
+        Parameters
+        ----------
+        name : str
+            Of the table of the sums.
+        """
+        if store and self.rows:
+            self.store(keys)
+            result_file.write(name, self._config, sums)
+        result_file.show(name, sums)
+
     def finish(self, keys: Sequence[Key]) -> Path:
         """Store the rows; the next start measures all of them again."""
         path = self.store(keys)

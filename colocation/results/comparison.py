@@ -43,9 +43,9 @@ def compare(
 
 
 def compare_able(
-    scenario: Scenario, policies: Sequence[str]
+    scenario: Scenario, policies: Sequence[str], runner: Runner = simulate
 ) -> tuple[Load, list[Compared], dict[str, str]]:
-    """As ``compare`` in the simulator, but pass over policies that cannot serve the scenario.
+    """As ``compare``, but pass over policies that cannot serve the scenario.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def compare_able(
     for policy in policies:
         spec = _spec(scenario, policy)
         try:
-            run = simulate(setting, spec)
+            run = runner(setting, spec)
         except ValueError as error:
             refused[policy] = str(error)
         else:

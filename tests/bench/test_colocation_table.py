@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bench.colocation.table import below, drawn, summaries
+from bench.colocation.drawn_scenarios import drawn
+from bench.colocation.table import below, summaries
 
 
 def row(seed: int, load: float, **goodput: float | None) -> dict[str, Any]:
