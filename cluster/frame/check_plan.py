@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from surplus.cluster.frame.cluster_model import ClusterModel
 from surplus.cluster.frame.cluster_plan import ClusterPlan, Replica, Strip
 from surplus.cluster.frame.fleet import Fleet
+from surplus.colocation.frame.clock import NS_PER_S
 
 _ROUNDING = 1e-6
 
@@ -113,4 +114,4 @@ def _taken(strip: Strip, member: Replica, took_ns: int) -> float:
     """Part of the strip's time: of a cycle the whole turn, otherwise what the rate comes to."""
     if strip.cyclic:
         return took_ns / strip.period_ns
-    return member.rate_per_s * took_ns / member.batch / 1e9
+    return member.rate_per_s * took_ns / member.batch / NS_PER_S

@@ -12,8 +12,13 @@ from surplus.cluster.packing.racks import Racks, Seat
 from surplus.cluster.packing.strip_classes import CLASSES, class_of
 
 
-def restored(plan: ClusterPlan, offers: Sequence[Offers], fleet: Fleet) -> Racks:
-    """Racks that hold a plan; strips whose periods are not of the grid can be joined by nobody."""
+def restored(plan: ClusterPlan | None, offers: Sequence[Offers], fleet: Fleet) -> Racks:
+    """Racks that hold a plan; strips whose periods are not of the grid can be joined by nobody.
+
+    Empty without a plan.
+    """
+    if plan is None:
+        return Racks(fleet)
     racks = Racks(fleet, plan.warm)
     places: dict[int, int] = {}
     for replica in plan.replicas:

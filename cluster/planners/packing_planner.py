@@ -12,7 +12,6 @@ from surplus.cluster.packing.adjusting import Adjusting
 from surplus.cluster.packing.draining import drain
 from surplus.cluster.packing.offers import LEAST_PER_S, Offers, Sizes
 from surplus.cluster.packing.packer import Packer
-from surplus.cluster.packing.racks import Racks
 from surplus.cluster.packing.restored import restored
 from surplus.cluster.packing.warm_nodes import warm_nodes
 from surplus.colocation.frame.deployment import Shortfall
@@ -52,7 +51,7 @@ class PackingPlanner:
         """
         offers = self.offers(demand)
         before = demand.previous
-        racks = Racks(demand.fleet) if before is None else restored(before, offers, demand.fleet)
+        racks = restored(before, offers, demand.fleet)
         packer = Packer(racks, offers, demand.fleet.kinds, self._as_they_come)
         shortfalls = _adjusted(packer, offers, demand)
         drain(packer, _MOST if before is None else self._most_moves)

@@ -52,8 +52,8 @@ class PerModel(PackingPlanner):
 
     def plan(self, demand: ClusterDemand) -> ClusterPlan:
         """Add replicas and take some away."""
-        offers, before = self.offers(demand), demand.previous
-        racks = Racks(demand.fleet) if before is None else restored(before, offers, demand.fleet)
+        offers = self.offers(demand)
+        racks = restored(demand.previous, offers, demand.fleet)
         packer = Packer(racks, offers, demand.fleet.kinds)
         where: list[list[int]] = [[] for _ in offers]
         for strip in racks.strips():
