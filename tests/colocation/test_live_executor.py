@@ -9,9 +9,7 @@ from heapq import heappop, heappush
 import pytest
 
 from surplus.colocation.frame.clock import VirtualClock
-from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.event import EventKind
-from surplus.colocation.frame.planner import PLANNERS, Demand
 from surplus.colocation.frame.query import Outcome, Query
 from surplus.colocation.frame.reorganiser import ReorganisationParams
 from surplus.colocation.frame.service import Partition
@@ -21,6 +19,7 @@ from surplus.colocation.live.run import serve_live
 from surplus.colocation.policies.names import PolicySpec, policy_spec
 from surplus.colocation.results.validate import check_run
 from surplus.colocation.simulation.simulator import Setting, simulate
+from tests.colocation.asked_planner import ASKED, ASKED_PLANNER
 from tests.colocation.settings import MS, load_of, service, setting_of
 
 SERVICES = (service("a", slo_ms=12, max_batch=4), service("b", slo_ms=30, max_batch=2))
@@ -91,25 +90,13 @@ def test_equals_the_simulation(policy: str, failures: frozenset[int]) -> None:
         assert Outcome.FAILED in live.record.outcome
 
 
-ASKED: list[Demand] = []
-
-
-@PLANNERS.register("asked_live_for_a_test")
-class Asked:
-    """Keeps what it is asked."""
-
-    def plan(self, demand: Demand) -> Deployment:
-        ASKED.append(demand)
-        return PLANNERS.make("whole").plan(demand)
-
-
 def test_queries_wait_for_a_planner_that_is_asked_again() -> None:
     ASKED.clear()
     load = load_of(SERVICES, [[0, 500, 2500], [0]], duration_ms=3000)
     common = setting_of(SERVICES, load, [3, 8], [1, 2], rates_per_s=[400, 140])
     common = replace(common, reorganisation=ReorganisationParams(1000 * MS, MS))
     backend = ExactBackend(common)
-    spec = PolicySpec("t", "fcfs", planner="asked_live_for_a_test")
+    spec = PolicySpec("t", "fcfs", planner=ASKED_PLANNER)
     serve_live(common, spec, backend, lambda: backend.clock)
     first, *again = [demand.hurried for demand in ASKED]
     assert not first

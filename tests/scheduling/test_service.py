@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from surplus.colocation.frame.decision import Decision, Start
-from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.dispatcher import DISPATCHERS
-from surplus.colocation.frame.planner import PLANNERS, Demand
+from surplus.colocation.frame.planner import Demand
 from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.frame.work import piece_of
 from surplus.colocation.policies.names import PolicySpec, policy_spec
@@ -31,6 +30,7 @@ from surplus.engine.errors import (
 from surplus.engine.scheduling.policy_service import PolicyService
 from surplus.engine.scheduling.served_by_policy import ServedByPolicy
 from surplus.engine.serving.model_executor import ModelExecutor
+from tests.colocation.asked_planner import ASKED, ASKED_PLANNER
 from tests.compiled_library import compiled_blocks, hold_lanes, look_until, release_deaf
 from tests.scheduling.stage import CHAIN, FIXED, Stage, chain_of
 
@@ -146,18 +146,6 @@ def test_a_service_leaves_and_comes_back(tmp_path: Path, policy: str) -> None:
     serve(stage, policy, use)
 
 
-ASKED: list[Demand] = []
-
-
-@PLANNERS.register("asked_served_for_a_test")
-class Asked:
-    """Keeps what it is asked."""
-
-    def plan(self, demand: Demand) -> Deployment:
-        ASKED.append(demand)
-        return PLANNERS.make("whole").plan(demand)
-
-
 def test_queries_wait_for_a_planner_that_is_asked_again(tmp_path: Path) -> None:
     ASKED.clear()
     stage = Stage(tmp_path, [CHAIN, CHAIN.replace("chain", "other")], [1, 1])
@@ -166,7 +154,7 @@ def test_queries_wait_for_a_planner_that_is_asked_again(tmp_path: Path) -> None:
         service.leave(0)
         expect(await service.submit(1, some_rows(0)).answer, some_rows(0))
 
-    serve(stage, PolicySpec("t", "fcfs", planner="asked_served_for_a_test"), use)
+    serve(stage, PolicySpec("t", "fcfs", planner=ASKED_PLANNER), use)
     assert [demand.hurried for demand in ASKED] == [False, True]
 
 
