@@ -79,7 +79,7 @@ EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const v
   return launch(config->stream);
 }
 EXPORT cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {
-  return static_cast<cudaError_t>(fakeCudaLaunch(stream, nullptr, 0, function, argument));
+  return static_cast<cudaError_t>(fakeCudaLaunchHost(stream, function, argument));
 }
 
 EXPORT cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void*, cudaJitOption*, void**,

@@ -270,6 +270,18 @@ def test_pinned_memory_that_kernels_leave_is_given_back(
     assert set(cuda.violations()) == {"cudaStreamSynchronize after warm-up"}
 
 
+def test_a_segment_that_goes_frees_pinned_memory_in_no_host_function(
+    cuda: NullCuda, opened: list[_core.Machine], tmp_path: Path
+) -> None:
+    """There the provider's own arena would end, and the process with it: an H100 showed it."""
+    machine = on("cpu:1,cuda:0:2", opened)
+    subject = Subject(machine, unequal_concat(tmp_path))
+    subject.run([to_value(np.ones((4, i + 1), np.float32)) for i in range(40)], 8)
+    del subject
+    path, inputs = built("lenet", tmp_path)
+    Subject(machine, path).run(inputs, 8)  # the stream goes on, and calls what it was given
+
+
 def test_a_query_without_memory_fails_alone(
     cuda: NullCuda, opened: list[_core.Machine], tmp_path: Path
 ) -> None:

@@ -60,7 +60,7 @@ struct ApiBase {
 
 enum OnnxType : int { kUnknown, kTensor, kSequence, kMap, kOpaque, kSparseTensor, kOptional };
 enum AllocatorType : int { kDeviceAllocator = 0, kArenaAllocator = 1 };
-enum MemType : int { kMemTypeDefault = 0 };
+enum MemType : int { kMemTypeCpuOutput = -1, kMemTypeDefault = 0 };
 enum HardwareType : int { kHardwareCpu, kHardwareGpu, kHardwareNpu };
 enum LoggingLevel : int { kLogFatal = 4 };
 

@@ -18,13 +18,19 @@ CudaAllocator& CudaAllocator::of(int ordinal) {
   static auto* const all = new std::map<int, CudaAllocator*>;
   const std::lock_guard lock(mutex);
   CudaAllocator*& found = (*all)[ordinal];
-  if (found == nullptr) found = new CudaAllocator(ordinal);
+  if (found == nullptr) {
+    static_cast<void>(new CudaAllocator(ordinal, Place::pinned));
+    found = new CudaAllocator(ordinal, Place::device);
+  }
   return *found;
 }
 
-CudaAllocator::CudaAllocator(int ordinal)
-    : info_(create<OrtMemoryInfo>(api().create_memory_info, "Cuda", kDeviceAllocator, ordinal,
-                                  kMemTypeDefault)) {
+CudaAllocator::CudaAllocator(int ordinal, Place place)
+    : place_(place),
+      info_(create<OrtMemoryInfo>(api().create_memory_info,
+                                  place == Place::device ? "Cuda" : "CudaPinned", kDeviceAllocator,
+                                  ordinal,
+                                  place == Place::device ? kMemTypeDefault : kMemTypeCpuOutput)) {
   // Exceptions pass through ONNX Runtime, whose own GPU allocator throws, too: a null pointer
   // would only be found by the kernel that writes to it.
   const auto allocate = [](OrtAllocator* self, std::size_t bytes) {
@@ -51,7 +57,8 @@ void* CudaAllocator::allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   if (current_ == nullptr)
     throw std::logic_error("a session allocates GPU memory outside of any launch");
-  cuda::Memory memory = current_->allocate(bytes);
+  cuda::Memory memory =
+      place_ == Place::device ? current_->allocate(bytes) : current_->allocate_pinned(bytes);
   void* const block = memory.get();
   const std::lock_guard lock(mutex_);
   auto& [held, size] = blocks_[static_cast<const std::byte*>(block)];
@@ -64,12 +71,15 @@ void* CudaAllocator::allocate(std::size_t bytes) {
 
 void CudaAllocator::release(void* block) noexcept {
   if (block == nullptr) return;
-  cuda::Memory last;  // declared before the lock: goes back to its pool without it
-  const std::lock_guard lock(mutex_);
-  const auto found = blocks_.find(static_cast<const std::byte*>(block));
-  if (found == blocks_.end()) return;
-  last = std::move(found->second.first);
-  blocks_.erase(found);
+  cuda::Memory last;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = blocks_.find(static_cast<const std::byte*>(block));
+    if (found == blocks_.end()) return;
+    last = std::move(found->second.first);
+    blocks_.erase(found);
+  }
+  if (place_ == Place::pinned && current_ != nullptr) current_->keep(std::move(last));
 }
 
 bool CudaAllocator::holds(const void* address) const {

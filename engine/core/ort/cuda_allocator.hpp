@@ -1,4 +1,5 @@
-// ONNX Runtime's memory on a GPU: what its sessions allocate there comes from our devices' pools.
+// ONNX Runtime's memory on a GPU and pinned for it: what its sessions allocate of either comes from
+// our devices' pools.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +14,24 @@
 namespace engine::ort {
 
 /// The provider's own arena may not be shared by sessions on several streams: it forgets at the end
-/// of a run which stream still uses a block. Our pools know. Thread-safe.
+/// of a run which stream still uses a block. Our pools know.
+///
+/// Its arena of pinned memory ends the process: what a kernel has sent from there the session frees
+/// in a host function of its stream, at the latest when it is destroyed; then that function is the
+/// arena's last owner and frees memory of CUDA, which no host function may. Of an allocator that is
+/// no arena it waits for the stream and frees at once. Thread-safe.
 class CudaAllocator {
  public:
-  /// That of a GPU: registered with ONNX Runtime at the first call, then there as long as the
-  /// process. Throws std::runtime_error with ONNX Runtime's reason.
+  enum class Place { device, pinned };
+
+  /// That of a GPU's memory: registered with ONNX Runtime at the first call, with the one of memory
+  /// pinned for it, then both are there as long as the process. Throws std::runtime_error with ONNX
+  /// Runtime's reason.
   [[nodiscard]] static CudaAllocator& of(int ordinal);
 
-  /// As long as it lives, what sessions allocate on this thread is memory of that launch. Outside
-  /// of one they get none. One at a time on a thread.
+  /// As long as it lives, what sessions allocate on this thread is memory of that launch, and
+  /// pinned memory that they free is the launch's to keep: its stream may still read it. Outside of
+  /// one they get none. One at a time on a thread.
   class Scope {
    public:
     explicit Scope(cuda::Launch& launch) noexcept { current_ = &launch; }
@@ -40,12 +50,13 @@ class CudaAllocator {
     CudaAllocator* owner = nullptr;
   };
 
-  explicit CudaAllocator(int ordinal);
+  CudaAllocator(int ordinal, Place place);
   void* allocate(std::size_t bytes);
   void release(void* block) noexcept;
 
   static thread_local cuda::Launch* current_;
 
+  const Place place_;
   const Handle<OrtMemoryInfo> info_;
   Registered registered_;
   mutable std::mutex mutex_;  // guards the next two

@@ -101,6 +101,8 @@ void CudaSessionKernel::open(const cuda::DeviceParts& device, std::uint32_t lane
   by_lane_[lane - first_lane_] = {.workspace = std::move(workspace), .session = std::move(session)};
   // What opening has freed again may go to the next session, on another stream.
   static_cast<void>(device.streams.record(lane));
+  // Pinned memory may go to anybody.
+  if (const auto kept = launch.take_kept(); !kept.empty()) device.streams.settle();
   lanes_ |= cuda::LaneSet{1} << lane;
 }
 

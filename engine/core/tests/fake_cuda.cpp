@@ -238,6 +238,15 @@ int end_captures(Forbids&& forbids) {
   return any ? 900 : 0;
 }
 
+/// Whether the calling thread is in a host function of a stream, which may not call CUDA.
+thread_local bool in_host_function = false;
+
+int forbid_in_host_function(const char* function) {
+  if (!in_host_function) return 0;
+  violation(std::string(function) + " in a host function");
+  return 800;
+}
+
 /// What may be unsafe: forbidden by captures of the own thread, and by global ones of any.
 int forbid_when_capturing(const char* function) {
   const int code = end_captures(forbids_unsafe);
@@ -450,9 +459,10 @@ int release(void* memory, const char* function) {
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 // Every function takes the one lock, and fails if it is meant to.
-#define ENTER(name)                      \
-  const Lock lock(fake()->mutex);        \
-  if (fake()->ignored == name) return 0; \
+#define ENTER(name)                                                \
+  const Lock lock(fake()->mutex);                                  \
+  if (fake()->ignored == name) return 0;                           \
+  if (const int code = forbid_in_host_function(name)) return code; \
   if (const int code = trouble(name); code != 0) return said(code)
 
 EXPORT int cudaRuntimeGetVersion(int* version) {
@@ -764,6 +774,7 @@ EXPORT int cudaMalloc(void** memory, std::size_t bytes) {
 EXPORT int cudaFree(void* memory) {
   meanwhile("cudaFree");
   const Lock lock(fake()->mutex);
+  if (const int code = forbid_in_host_function("cudaFree")) return code;
   forbid_when_sealed("cudaFree");
   if (const int code = forbid_when_capturing("cudaFree")) return code;
   return release(memory, "cudaFree");
@@ -778,6 +789,7 @@ EXPORT int cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
 
 EXPORT int cudaFreeHost(void* memory) {
   const Lock lock(fake()->mutex);
+  if (const int code = forbid_in_host_function("cudaFreeHost")) return code;
   forbid_when_sealed("cudaFreeHost");
   if (const int code = forbid_when_capturing("cudaFreeHost")) return code;
   return release(memory, "cudaFreeHost");
@@ -963,6 +975,18 @@ EXPORT int fakeCudaLaunch(void* stream, const FakeCudaAccess* accesses, std::siz
     made.accesses.push_back({accesses[i].begin, accesses[i].bytes, accesses[i].writes, "a kernel"});
   }
   submit(*found, std::move(made));
+  return 0;
+}
+
+EXPORT int fakeCudaLaunchHost(void* stream, void (*work)(void*), void* argument) {
+  ENTER("cudaLaunchHostFunc");
+  Stream* found = submit_to(stream, "cudaLaunchHostFunc");
+  if (found == nullptr) return 400;
+  submit(*found, {{}, [=] {
+                    in_host_function = true;
+                    work(argument);
+                    in_host_function = false;
+                  }});
   return 0;
 }
 

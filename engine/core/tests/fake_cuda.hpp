@@ -18,6 +18,8 @@ void fakeCudaReset(std::uint64_t seed);
 /// A kernel: `work(argument)` is called when the stream comes to it.
 int fakeCudaLaunch(void* stream, const FakeCudaAccess* accesses, std::size_t count,
                    void (*work)(void*), void* argument);
+/// A host function, as cudaLaunchHostFunc: it may call nothing of CUDA.
+int fakeCudaLaunchHost(void* stream, void (*work)(void*), void* argument);
 /// From now on nothing may be allocated or freed, nor the host wait for the GPU.
 void fakeCudaSeal(bool sealed);
 /// The `nth` next call of `function` (1: the next) returns `code`; a fatal code stays. For

@@ -49,7 +49,7 @@ struct Fake {
   Counts counts;
   std::size_t objects = 0;
   bool has_cuda = true, has_tensorrt = true;
-  std::map<int, OrtAllocator*> gpu_allocators;
+  std::map<int, OrtAllocator*> gpu_allocators, pinned_allocators;
   std::set<const void*> of_process;  ///< found here, what lives as long as the process is no leak
 };
 
@@ -163,7 +163,7 @@ struct OrtStatus {
 struct OrtEnv {};
 struct OrtThreadingOptions {};
 struct OrtMemoryInfo : Object {
-  bool is_gpu = false;
+  bool is_gpu = false, is_pinned = false;
   int id = 0;
 };
 struct OrtTensorTypeAndShapeInfo : Object {
@@ -194,11 +194,11 @@ struct OrtSession : Object {
   Model model;
   bool on_gpu = false, captures = false;
   void* stream = nullptr;
-  OrtAllocator* allocator = nullptr;
+  OrtAllocator *allocator = nullptr, *pinned = nullptr;
   std::thread::id creator = std::this_thread::get_id();
   std::map<std::string, TensorPtr> weights;
   TensorPtr workspace;
-  std::size_t deferred = 0;
+  std::vector<void*> deferred;  ///< pinned memory that kernels have left
   void* executable = nullptr;
 };
 struct OrtIoBinding : Object {
@@ -342,18 +342,27 @@ OrtStatus* replay(OrtSession& session) {
   return nullptr;
 }
 
+/// As the provider does with pinned memory of an allocator that is no arena.
+void free_deferred(OrtSession& session) {
+  if (session.deferred.empty()) return;
+  cuda("cudaStreamSynchronize", session.stream);
+  for (void* const block : session.deferred) session.pinned->Free(session.pinned, block);
+  session.deferred.clear();
+}
+
 /// Without the option at the end, a run waits for itself and pinned memory comes back.
 void end_run(OrtSession& session, const OrtRunOptions& options) {
   const auto disabled = options.entries.find("disable_synchronize_execution_providers");
   if (disabled == options.entries.end() || disabled->second != "1") {
     cuda("cudaStreamSynchronize", session.stream);
-    session.deferred = 0;
+    free_deferred(session);
     return count("synchronised");
   }
   if (!session.model.defers) return;
+  session.deferred.push_back(session.pinned->Alloc(session.pinned, 64));
   const Lock lock(fake().mutex);
   std::size_t& most = fake().counts.of["deferred"];
-  most = std::max(most, ++session.deferred);
+  most = std::max(most, session.deferred.size());
 }
 
 OrtStatus* run_with_binding(OrtSession* session, const OrtRunOptions* options,
@@ -417,7 +426,10 @@ OrtStatus* open_on_gpu(OrtSession& session, const OrtSessionOptions& options) {
   // Making cuBLAS' and cuDNN's handles waits for the whole device.
   if (const int code = cuda("fakeCudaWaitForAll", "cudaDeviceSynchronize"); code != 0)
     return fail("CUDA failure " + std::to_string(code));
-  session.allocator = fake().gpu_allocators.at(std::stoi(options.cuda_entries.at("device_id")));
+  const int ordinal = std::stoi(options.cuda_entries.at("device_id"));
+  session.allocator = fake().gpu_allocators.at(ordinal);
+  // An arena of its own would end in a host function, which may free nothing.
+  session.pinned = fake().pinned_allocators.at(ordinal);
   session.workspace = allocate(session, 32);
   for (const Port& port : session.model.weights)
     if (OrtStatus* status = take_weight(session, options, port)) return status;
@@ -468,6 +480,7 @@ void release_session(OrtSession* session) {
     const int code = cuda("cudaStreamQuery", session->stream);
     if (code != 0 && code != 600) violation("a session is destroyed on a lost device");
     if (session->executable != nullptr) cuda("cudaGraphExecDestroy", session->executable);
+    free_deferred(*session);
     const Lock lock(fake().mutex);
     --fake().counts.of["sessions"];
   } else {
@@ -588,6 +601,7 @@ OrtStatus* set_tensorrt_pointer(OrtTensorRTProviderOptionsV2* options, const cha
 OrtStatus* make_memory_info(const char* name, int, int id, int, OrtMemoryInfo** out) {
   *out = new OrtMemoryInfo;
   (*out)->is_gpu = std::string(name) == "Cuda";
+  (*out)->is_pinned = std::string(name) == "CudaPinned";
   (*out)->id = id;
   return nullptr;
 }
@@ -626,6 +640,7 @@ OrtStatus* free_host(OrtAllocator*, void* block) {
 OrtStatus* register_allocator(OrtEnv*, OrtAllocator* allocator) {
   const OrtMemoryInfo* const info = allocator->Info(allocator);
   if (info->is_gpu) fake().gpu_allocators[info->id] = allocator;
+  if (info->is_pinned) fake().pinned_allocators[info->id] = allocator;
   return nullptr;
 }
 

@@ -114,6 +114,20 @@ TEST(an_output_that_is_larger_than_declared_is_answered_all_the_same) {
   check_clean(fake, ort);
 }
 
+TEST(pinned_memory_that_kernels_leave_goes_with_their_session) {
+  const FakeCuda fake;
+  const FakeOrt ort;
+  MachineOwner machine(machine_of({cpu(1), gpu_of_sessions(lanes)}));
+  for (int plans = 0; plans < 3; ++plans) {
+    const PlanPtr plan =
+        plan_of(machine, source(of_bytes("in x 10;defers;out y 10"), {"x"}, {"y"}), 1, 1);
+    for (int i = 0; i < 10; ++i)
+      CHECK(machine->run(*plan, Inputs{tensor(i, size)}, {}, 0)->outcome() == Outcome::ok);
+  }
+  CHECK(ort.count("deferred") == 10 || lanes > 1);
+  check_clean(fake, ort);
+}
+
 TEST(pinned_memory_that_kernels_leave_is_drained_now_and_then) {
   const FakeCuda fake;
   const FakeOrt ort;

@@ -19,9 +19,10 @@ struct Submitted {
   Task task = {};
   Stamp stamp = {};
   std::int64_t start_ns = 0;
-  NodeValues values = {};   ///< of a copy to the host, which publishes at its end
-  Memory pinned = nullptr;  ///< what the copy reads or writes
-  ValuePtr kept = nullptr;  ///< what the copy reads without staging
+  NodeValues values = {};                ///< of a copy to the host, which publishes at its end
+  Memory pinned = nullptr;               ///< what the copy reads or writes
+  ValuePtr kept = nullptr;               ///< what the copy reads without staging
+  std::vector<Memory> launch_kept = {};  ///< as Launch::take_kept()
 };
 
 /// Submissions by stream, in their order, and how many each run has. A run is held meanwhile, so

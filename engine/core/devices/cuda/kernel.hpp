@@ -32,6 +32,10 @@ class Launch {
   }
   /// Pinned host memory; the caller keeps it until the stream has passed its use.
   [[nodiscard]] Memory allocate_pinned(std::size_t bytes) { return pinned_.allocate(bytes, true); }
+  /// Pinned memory that its user has let go of, but not yet the stream.
+  void keep(Memory pinned) { kept_.push_back(std::move(pinned)); }
+  /// What was kept so far, for the caller to hold until the stream has passed the submission.
+  [[nodiscard]] std::vector<Memory> take_kept() noexcept { return std::exchange(kept_, {}); }
   /// As DevicePool::count_outside.
   [[nodiscard]] std::shared_ptr<const void> count_outside(std::size_t bytes) {
     return memory_.count_outside(bytes);
@@ -49,6 +53,7 @@ class Launch {
   PinnedPool& pinned_;
   const std::uint32_t lane_;
   std::shared_ptr<PrivatePool> private_ = nullptr;
+  std::vector<Memory> kept_;
   bool is_replay_ = false;
 };
 

@@ -95,6 +95,7 @@ void CudaDevice::enqueue(const Task& task, const PlanNode& node, std::uint32_t l
   Submitted entry{.task = task, .start_ns = now_ns()};
   run.take_inputs(node, scratch_);
   scratch_.outputs.resize(node.end_output - node.first_output);
+  Launch launch(gpu_.api(), gpu_.streams(), gpu_.memory(), gpu_.pinned(), lane);
   try {
     for (const ValuePtr& input : scratch_.inputs) {
       if (!input) continue;
@@ -102,7 +103,6 @@ void CudaDevice::enqueue(const Task& task, const PlanNode& node, std::uint32_t l
       if (value == nullptr) throw std::runtime_error("an input is not in the GPU's memory");
       gpu_.streams().wait(lane, value->written());
     }
-    Launch launch(gpu_.api(), gpu_.streams(), gpu_.memory(), gpu_.pinned(), lane);
     // prepare() made the kernel
     if (node.kernel != nullptr)
       static_cast<const CudaKernel*>(node.kernel)
@@ -113,6 +113,7 @@ void CudaDevice::enqueue(const Task& task, const PlanNode& node, std::uint32_t l
   } catch (const std::exception& error) {
     fail(task, error);
   }
+  entry.launch_kept = launch.take_kept();
   if (!record(entry, lane)) return abandon(task, scratch_);
   for (const ValuePtr& input : scratch_.inputs)
     if (const CudaValue* value = on_device(input))
