@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
-from surplus.engine.devices.links import host_links, link_figures
+from surplus.engine.devices.links import DEFAULT_PRESET, host_links, link_figures
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph, ValueKind
 from surplus.engine.segmentation.coarse import predict
@@ -27,7 +27,9 @@ def constant_problem(graph: Graph, specs: tuple[DeviceSpec, ...]) -> Problem:
         link
         for spec in specs
         if spec.kind != "cpu"
-        for link in host_links(spec.memory, link_figures(spec.preset), pageable=spec.pageable)
+        for link in host_links(
+            spec.memory, link_figures(spec.preset or DEFAULT_PRESET), pageable=spec.pageable
+        )
     ]
     return Problem(
         graph.name,
