@@ -1,80 +1,87 @@
 """Batches over gRPC, in an open loop: what load a server holds within a target.
 
-``loadgen capacity`` looks for the highest rate of Poisson arrivals of which 99 % are answered
-within the target, ten times what a query alone takes one by one and 50 ms at least. It asks a
-server of ours in three ways: with ``dynamic_batching`` of a delay, with batches as they form by
+Servers of ours in three ways, with ``dynamic_batching`` of a delay, with batches as they form by
 themselves, and with none; and Triton with the same delay, where it is here (``make triton``; ONNX
-Runtime in its Python backend, an instance a core). The ways take turns, in another order each
-round.
+Runtime in its Python backend, an instance a core). All are up at once, and all but the one whose
+turn it is are idle. In each round they are asked in turns at a ladder of fixed rates of Poisson
+arrivals (``batching_ladder.py``), a couple of seconds each after a short warm-up, the same arrivals
+of all; ``batching_turns.py`` says which rate a way holds, and what batches lose of the queries that
+are in time one by one. A turn is taken again if the host took more than 3 % of the cores meanwhile.
 
-Then ``loadgen run`` asks each of them at the rate that the server without batches holds, the same
-arrivals of all: how many queries miss the target is what batches lose of those that would have been
-kept alone, or win. Rows of a call are of the server's statistics over that run.
-Answers are compared with the first one's, within the usual tolerance, before anything is measured.
-Models may be measured one at a time: rows of others that are stored stay.
+The target of 99 % is ten times what a query alone takes one by one, and 50 ms at least. The ladder
+begins at 0.7 of what a server without batches answers to four waiting clients a core.
+
+Bars: within the target as much as Triton, and 1.2 times ours one by one; nothing lost that was in
+time alone. Rows of a call are of the server's statistics over a turn. Answers are compared with the
+first one's, within the usual tolerance, before anything is measured. Models may be measured one at
+a time: rows of others that are stored stay.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import statistics
+import os
 import sys
 import tempfile
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bench.infrastructure import result_file
+from bench.infrastructure.stolen import unstolen
+from bench.models.batching_ladder import climb, rungs
 from bench.models.batching_servers import (
-    AS_THEY_COME,
-    DELAYED,
     OFF,
     SIZES,
     TRITON,
     WAYS,
     Served,
     built_open,
+    require_idle,
 )
+from bench.models.batching_turns import ServedTurn, capacity_row, rate_rows
 from bench.neighbours.triton.environment import missing
+from surplus.loadgen.capacity.misses import misses_of
+from surplus.loadgen.clock import NS_PER_S
+from surplus.loadgen.params import LoadgenParams
+from surplus.loadgen.record import Records
+from surplus.loadgen.stats import percentiles
+
+TABLE, RATES, TURNS = "batching_served", "batching_served_rates", "batching_served_turns"
 
 _RTOL, _ATOL = 1e-3, 1e-4
 """Between a row in a batch and the row alone, as ``--any-bits`` allows it."""
 
-
 _TARGET_LONE, _TARGET_LEAST_MS = 10, 50.0
-"""So often what a query takes alone. With a target that is near that hardly any rate is held, and
-each window takes minutes for the queries that it needs to be sure. Nor with one below what a shared
-machine takes a core away for now and then."""
+"""So often what a query takes alone. With a target that is near that hardly any rate is held. Nor
+with one below what a shared machine takes a core away for now and then."""
+
+_LOOK_S = 3.0
+_USERS_A_CORE = 4
+_WARM_UP_NS = NS_PER_S // 2
+_STOLEN, _ATTEMPTS = 0.03, 4
 
 
-class AtRate(NamedTuple):
-    """Of one run at a fixed rate."""
-
-    queries: int
-    late: float
-    """Those that took longer than the target, or failed."""
-    rows: float
-    """Of a call of the model, on average; nan where the server does not tell."""
-
-
-def late_of(result: Mapping[str, Any], target_ns: float) -> float:
-    """How many queries of ``loadgen run`` missed the target.
-
-    Those that were answered are counted by the curve of percentiles, between whose points the late
-    ones differ by a twelfth.
-    """
-    summary, curve = result["summary"], result["percentiles"]
-    failed = summary["queries"] - summary["succeeded"]
-    if not curve or curve[0][1] > target_ns:
-        return float(summary["queries"])
-    percents, latencies_ns = zip(*curve, strict=True)
-    # Of equal latencies the last one counts: all up to it took no longer.
-    within = np.searchsorted(latencies_ns, target_ns, "right") - 1
-    return float(failed + summary["succeeded"] * (1 - percents[within] / 100))
+@contextmanager
+def all_up(name: str, delay_us: int) -> Iterator[dict[str, Served]]:
+    """Each way's server, all with the same answers, and idle."""
+    rows = dict(np.load(built_open(name)[1]))
+    alone: Any = None
+    with ExitStack() as stack:
+        servers: dict[str, Served] = {}
+        for way in WAYS if missing() else (*WAYS, TRITON):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            servers[way] = Served(folder, name, way, delay_us)
+            stack.callback(servers[way].end)
+            for answer in servers[way].answers(rows):
+                alone = answer if alone is None else alone
+                np.testing.assert_allclose(answer, alone, rtol=_RTOL, atol=_ATOL)
+        require_idle({way: served.pid for way, served in servers.items()})
+        yield servers
 
 
 def mean_rows(before: Mapping[int, int], after: Mapping[int, int]) -> float:
@@ -84,108 +91,108 @@ def mean_rows(before: Mapping[int, int], after: Mapping[int, int]) -> float:
     return sum(size * count for size, count in calls.items()) / total if total > 0 else math.nan
 
 
-Measure = Callable[[Served, str, int], None]
-"""Of a server in a way, in a round."""
+def p99_ms(records: Records) -> float:
+    """Of the measured queries that succeeded; nan if none did."""
+    rows = records.measured()
+    latencies_ns = (rows.done_ns - rows.intended_ns)[rows.kind == 0]
+    return percentiles(latencies_ns, (99,))[0] / 1e6 if len(latencies_ns) else math.nan
 
 
-def in_turns(name: str, ways: Sequence[str], args: argparse.Namespace, measure: Measure) -> None:
-    """Start each way's server so many times, in another order each round."""
-    rows = dict(np.load(built_open(name)[1]))
-    alone: Any = None
-    for turn, way in turns(ways, args.rounds):
-        with tempfile.TemporaryDirectory() as folder:
-            served = Served(Path(folder), name, way, args.delay_us)
-            try:
-                answers = served.answers(rows)
-                alone = answers[0] if alone is None else alone
-                for answer in answers:
-                    np.testing.assert_allclose(answer, alone, rtol=_RTOL, atol=_ATOL)
-                measure(served, way, turn)
-            finally:
-                served.end()
+class Ladder:
+    """The turns of one model.
+
+    Parameters
+    ----------
+    servers : mapping of str to Served
+    target_ms : float
+    seconds : float
+        Of a turn, besides its warm-up.
+    """
+
+    def __init__(self, servers: Mapping[str, Served], target_ms: float, seconds: float) -> None:
+        self._servers, self._target_ns = servers, round(target_ms * 1e6)
+        self._load = LoadgenParams(round(seconds * NS_PER_S), warmup_ns=_WARM_UP_NS)
+        self.turns: list[ServedTurn] = []
+
+    def climb(self, lowest_per_s: float, step: float, round_number: int) -> None:
+        """One round."""
+
+        def ask(way: str, rate_per_s: float) -> float:
+            turn = self._turn(way, rate_per_s, round_number)
+            self.turns.append(turn)
+            print(_told(turn), file=sys.stderr)
+            return turn.in_time
+
+        climb(tuple(self._servers), rungs(lowest_per_s, step), ask, round_number)
+
+    def _turn(self, way: str, rate_per_s: float, round_number: int) -> ServedTurn:
+        served, seed = self._servers[way], (round_number, round(rate_per_s * 1e3))
+
+        def measure() -> tuple[Records, float]:
+            before = served.calls()
+            records = served.at_rate(rate_per_s, self._load, seed)
+            return records, mean_rows(before, served.calls())
+
+        (records, rows), share, attempts = unstolen(measure, _STOLEN, _ATTEMPTS)
+        misses, p99 = misses_of(records, self._target_ns), p99_ms(records)
+        counts = misses.queries, misses.missed
+        return ServedTurn(way, rate_per_s, round_number, *counts, p99, rows, share, attempts)
 
 
-def turns(ways: Sequence[str], rounds: int) -> Iterator[tuple[int, str]]:
-    """Whose turn it is, with the number of the round."""
-    for turn in range(rounds):
-        for place in range(len(ways)):
-            yield turn, ways[(place + turn) % len(ways)]
+def _told(turn: ServedTurn) -> str:
+    """A line for who watches."""
+    again = f", attempt {turn.attempts}" if turn.attempts > 1 else ""
+    return (
+        f"round {turn.round_number + 1}, {turn.rate_per_s:.4g}/s, {turn.way}:"
+        f" {turn.in_time:.2%} in time, p99 {turn.p99_ms:.1f} ms{again}"
+    )
 
 
-def row(name: str, args: argparse.Namespace) -> dict[str, Any]:
-    """Measure one model in each way, so many times."""
-    ways = WAYS if missing() else (*WAYS, TRITON)
-    rates, runs = defaultdict[str, list[float]](list), defaultdict[str, list[AtRate]](list)
-    lone_ms: list[float] = []
-    once = argparse.Namespace(**{**vars(args), "rounds": 1})
-    in_turns(name, (OFF,), once, lambda served, *_: lone_ms.append(served.lone_ms()))
-    target_ms = args.target or max(_TARGET_LONE * lone_ms[0], _TARGET_LEAST_MS)
-
-    def find(served: Served, way: str, _: int) -> None:
-        rates[way].append(served.capacity(target_ms, args.resolution, args.window))
-        print(f"{name}, {way}: {rates[way][-1]:.1f}/s within {target_ms:.1f} ms", file=sys.stderr)
-
-    def ask(served: Served, way: str, turn: int) -> None:
-        before = served.calls()
-        result = served.run(statistics.median(rates[OFF]), args.duration, turn)
-        late = late_of(result, target_ms * 1e6)
-        rows = mean_rows(before, served.calls())
-        runs[way].append(AtRate(result["summary"]["queries"], late, rows))
-
-    in_turns(name, ways, args, find)
-    in_turns(name, ways, args, ask)
-    return table_row(name, target_ms, rates, runs)
-
-
-def table_row(
-    name: str,
-    target_ms: float,
-    found: Mapping[str, Sequence[float]],
-    runs: Mapping[str, Sequence[AtRate]],
-) -> dict[str, Any]:
-    """Medians over the rounds; what is lost is of the same round, and so of the same arrivals."""
-    rates = {way: statistics.median(each) for way, each in found.items()}
-    return {
-        "model": name,
-        "target ms": target_ms,
-        **{f"{way} /s": rate for way, rate in rates.items()},
-        "a delay over one by one": rates[DELAYED] / rates[OFF],
-        "as they come over one by one": rates[AS_THEY_COME] / rates[OFF],
-        "a delay over Triton": rates[DELAYED] / rates.get(TRITON, math.nan),
-        "as they come over Triton": rates[AS_THEY_COME] / rates.get(TRITON, math.nan),
-        "queries at one by one's rate": statistics.median(run.queries for run in runs[OFF]),
-        **{f"{way} late": statistics.median(run.late for run in runs[way]) for way in runs},
-        **{f"{way} lost": _lost(runs[way], runs[OFF]) for way in runs if way != OFF},
-        **{f"{way} rows a call": statistics.median(r.rows for r in runs[way]) for way in runs},
-    }
-
-
-def _lost(batched: Sequence[AtRate], alone: Sequence[AtRate]) -> float:
-    """Targets that are missed and would have been kept alone, less those that are kept instead."""
-    return statistics.median(b.late - a.late for b, a in zip(batched, alone, strict=True))
+def measured(name: str, args: argparse.Namespace) -> tuple[float, Sequence[ServedTurn]]:
+    """The target in milliseconds, and all turns of a model."""
+    with all_up(name, args.delay_us) as servers:
+        cores = len(os.sched_getaffinity(0))
+        lone = servers[OFF].users(1, _LOOK_S).latency
+        many = servers[OFF].users(_USERS_A_CORE * cores, _LOOK_S)
+        if lone is None or many.latency is None:
+            raise RuntimeError(f"{name}: no query succeeds")
+        target_ms = args.target or max(_TARGET_LONE * lone.p50_ns / 1e6, _TARGET_LEAST_MS)
+        ladder = Ladder(servers, target_ms, args.seconds)
+        for round_number in range(args.rounds):
+            ladder.climb(args.lowest * many.throughput_per_s, args.step, round_number)
+    return target_ms, ladder.turns
 
 
 def main() -> None:
-    """Measure and store the table."""
+    """Measure and store the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
     add("--models", default=",".join(SIZES), metavar="NAME,...")
     add("--target", type=float, metavar="MS", help="of 99 %%; else ten times a query alone, and 50")
     add("--delay-us", type=int, default=2_000, metavar="US")
     add("--rounds", type=int, default=3)
-    add("--resolution", default="0.03")
-    add("--window", default="5s")
-    add("--duration", default="20s", help="of a run at one by one's rate (%(default)s)")
+    add("--seconds", type=float, default=2.0, help="of a turn (%(default)s)")
+    add("--lowest", type=float, default=0.7, help="rate, of a closed loop's (%(default)s)")
+    add("--step", type=float, default=1.06, help="from a rate to the next (%(default)s)")
+    add("--dry", action="store_true", help="store nothing")
     args = parser.parse_args()
     for name in args.models.split(","):
-        rows = [*stored_rows(without=name), row(name, args)]
-        result_file.write("batching_served", vars(args), rows)
-        result_file.show("batching_served", rows)
+        target_ms, turns = measured(name, args)
+        tables = {
+            TABLE: [capacity_row(name, target_ms, turns)],
+            RATES: rate_rows(name, turns),
+            TURNS: [{"model": name, **turn._asdict()} for turn in turns],
+        }
+        for table, rows in tables.items():
+            if table != TURNS:
+                result_file.show(table, rows)
+            if not args.dry:
+                result_file.write(table, vars(args), [*stored_rows(table, name), *rows])
 
 
-def stored_rows(without: str) -> list[dict[str, Any]]:
+def stored_rows(table: str, without: str) -> list[dict[str, Any]]:
     """Of other models, measured before."""
-    path = result_file.path_of("batching_served")
+    path = result_file.path_of(table)
     rows = result_file.read_rows(path) if path.exists() else []
     return [row for row in rows if row["model"] != without]
 

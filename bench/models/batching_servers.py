@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import queue
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,21 @@ from tritonclient.utils import np_to_triton_dtype
 
 from bench.infrastructure.built_models import FOLDER
 from bench.infrastructure.ports import free_port
+from bench.infrastructure.process_tree import tree_cpu_s
 from bench.neighbours.triton.environment import TritonEnvironment, server_options
 from bench.neighbours.triton.model_files import TritonModelParams, write_model
+from bench.serving.loads import Asking
 from bench.serving.payloads import Payload
 from bench.serving.server_process import ServerProcess
 from surplus import models
+from surplus.loadgen.arrivals.poisson import poisson
+from surplus.loadgen.clock import NS_PER_S
+from surplus.loadgen.closed_loop import ClosedLoopParams
+from surplus.loadgen.native_load import NativeLoad
+from surplus.loadgen.open_loop import OpenLoopParams
+from surplus.loadgen.params import LoadgenParams
+from surplus.loadgen.record import Records
+from surplus.loadgen.stats import LoadSummary, summarise
 
 SIZES: dict[str, dict[str, Any]] = {
     "bert_base": {"layers": 4, "hidden": 256, "sequence": 16, "vocabulary": 1000},
@@ -35,6 +44,7 @@ WAYS = DELAYED, AS_THEY_COME, OFF = "with a delay", "as they come", "one by one"
 TRITON = "Triton"
 MOST_ROWS = 16
 CONFIG = f"max_batch_size: {MOST_ROWS}\n"
+_SETTLES_S, _WATCHED_S, _IDLE_SHARE = 2.0, 2.0, 0.05
 DYNAMIC = "dynamic_batching {{ max_queue_delay_microseconds: {} }}\n"
 
 
@@ -134,23 +144,21 @@ class Served(ServerProcess):
             raise wrong[0]
         return [one.as_numpy(output) for one in found]
 
-    def lone_ms(self) -> float:
-        """What a query takes while there is no other, at the median."""
-        how = ["--users", "1", "--duration", "3s"]
-        return float(self._load("run", *how)["summary"]["latency"]["p50_ns"]) / 1e6
+    def users(self, count: int, seconds: float) -> LoadSummary:
+        """Of so many who wait for each answer."""
+        loop = ClosedLoopParams(LoadgenParams(round(seconds * NS_PER_S)), count)
+        with self._target(self._asking) as target:
+            return summarise(NativeLoad(target, loop).run(), open_loop=False)
 
-    def capacity(self, target_ms: float, resolution: float, window: str) -> float:
-        """The highest rate, a second, of which 99 % are answered within the target."""
-        how = ["--slo", f"{target_ms}ms", "--resolution", resolution, "--window", window]
-        found = self._load("capacity", *how)
-        if found["ended_early"]:
-            print(f"{self.name}: {found['ended_early']}", file=sys.stderr)
-        return float(found["capacity_per_s"])
+    def at_rate(self, rate_per_s: float, load: LoadgenParams, seed: Sequence[int]) -> Records:
+        """Poisson arrivals; of one seed, the same ones."""
+        arrivals = poisson(rate_per_s, np.random.default_rng(seed))
+        with self._target(self._asking) as target:
+            return NativeLoad(target, OpenLoopParams(load), offsets_ns=arrivals).run()
 
-    def run(self, rate_per_s: float, duration: str, seed: int) -> dict[str, Any]:
-        """What ``loadgen run`` says of that rate; one seed, the same arrivals."""
-        how = ["--rate", str(rate_per_s), "--duration", duration, "--seed", str(seed)]
-        return self._load("run", *how)
+    @property
+    def _asking(self) -> Asking:
+        return Asking(self.name, "grpc", 1)
 
     def calls(self) -> dict[int, int]:
         """Calls of the model so far, by how many rows they had; none where nothing is told."""
@@ -158,13 +166,28 @@ class Served(ServerProcess):
             (row,) = client.get_inference_statistics(self.name).model_stats
         return {int(b.batch_size): int(b.compute_infer.count) for b in row.batch_stats}
 
-    def _load(self, verb: str, *how: str) -> dict[str, Any]:
-        command = [Path(sys.executable).with_name("loadgen"), verb, "--model", self.name]
-        command += ["--url", self.url, "--inputs", built_open(self.name)[1], *how]
-        done = subprocess.run(
-            [*map(str, command), "--json", "-"], capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            raise RuntimeError(done.stderr.strip())
-        found: dict[str, Any] = json.loads(done.stdout)
-        return found
+
+def require_idle(
+    servers: Mapping[str, int],
+    cpu_s: Callable[[int], float] = tree_cpu_s,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Those that nobody asks must leave the cores to the one that is asked.
+
+    Parameters
+    ----------
+    servers : mapping of str to int
+        Process ids by name.
+
+    Raises
+    ------
+    RuntimeError
+        If one computes more than a twentieth of a core, two seconds after its last query.
+    """
+    sleep(_SETTLES_S)
+    before = {name: cpu_s(pid) for name, pid in servers.items()}
+    sleep(_WATCHED_S)
+    for name, pid in servers.items():
+        share = (cpu_s(pid) - before[name]) / _WATCHED_S
+        if share > _IDLE_SHARE:
+            raise RuntimeError(f"{name} takes {share:.0%} of a core while nobody asks it")

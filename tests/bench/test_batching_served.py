@@ -1,4 +1,4 @@
-"""What bench batching_served makes of runs: deadlines lost, rows of a call."""
+"""What bench batching_served makes of queries and of the server's counts, and what it keeps."""
 
 from __future__ import annotations
 
@@ -7,35 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from bench.models.batching_served import AtRate, late_of, mean_rows, table_row, turns
-from bench.models.batching_servers import AS_THEY_COME, DELAYED, OFF, TRITON
-from surplus.loadgen.distribution import percentile_curve
+from bench.infrastructure import result_file
+from bench.models.batching_served import TURNS, mean_rows, p99_ms, stored_rows
+from bench.models.batching_servers import require_idle
 from surplus.loadgen.record import Recorder
-from surplus.loadgen.stats import summarise
-
-
-def result(latencies_ns: np.ndarray, failed: int = 0) -> dict:
-    recorder = Recorder()
-    for place, latency_ns in enumerate(latencies_ns.tolist()):
-        recorder.finish(recorder.begin(place, place), place + latency_ns)
-    for _ in range(failed):
-        recorder.finish(recorder.begin(10**6, 10**6), 10**6 + 1, "UNAVAILABLE")
-    records = recorder.records()
-    summary = summarise(records, True).to_dict()
-    return {"summary": summary, "percentiles": percentile_curve(records)}
-
-
-@pytest.mark.parametrize("late", [0, 1, 10, 200, 3000])
-def test_late_queries_are_counted_by_the_curve(late: int) -> None:
-    latencies_ns = np.random.default_rng(0).permutation(np.arange(1, 10_001))
-    counted = late_of(result(latencies_ns), 10_000 - late)
-    assert late <= counted <= 1 + late * 1.1
-
-
-def test_failed_queries_are_late_and_so_are_all_where_none_is_in_time() -> None:
-    assert late_of(result(np.full(10, 5), failed=3), 5) == 3
-    assert late_of(result(np.full(10, 5), failed=3), 4) == 13
-    assert late_of(result(np.zeros(0, np.int64), failed=3), 4) == 3
 
 
 def test_rows_are_those_of_the_calls_in_between() -> None:
@@ -44,22 +19,28 @@ def test_rows_are_those_of_the_calls_in_between() -> None:
     assert math.isnan(mean_rows({}, {}))
 
 
-def test_ways_begin_in_turn() -> None:
-    assert list(turns("ab", 2)) == [(0, "a"), (0, "b"), (1, "b"), (1, "a")]
+def test_the_p99_is_of_measured_queries_that_succeeded() -> None:
+    recorder = Recorder()
+    recorder.measure_from(1_000)
+    recorder.finish(recorder.begin(0, 0), 10**12)
+    recorder.finish(recorder.begin(1_000, 1_000), 10**12, "UNAVAILABLE")
+    assert math.isnan(p99_ms(recorder.records()))
+    for took_ns in np.random.default_rng(0).permutation(np.arange(1, 101)).tolist():
+        recorder.finish(recorder.begin(2_000, 2_500), 2_000 + took_ns * 10**6)
+    assert p99_ms(recorder.records()) == 99
 
 
-def test_what_is_lost_is_of_the_same_round() -> None:
-    rates = {OFF: [100.0], DELAYED: [150.0], AS_THEY_COME: [80.0]}
-    runs = {
-        OFF: [AtRate(1000, 10, 1.0), AtRate(1000, 4, 1.0), AtRate(1000, 9, 1.0)],
-        DELAYED: [AtRate(1000, 12, 3.0), AtRate(1000, 5, 2.5), AtRate(1000, 29, 4.0)],
-        AS_THEY_COME: [AtRate(1000, 2, math.nan)] * 3,
-    }
-    row = table_row("m", 50.0, rates, runs)
-    assert (row["one by one late"], row["with a delay late"]) == (9, 12)
-    assert (row["with a delay lost"], row["as they come lost"]) == (2, -7)
-    assert row["with a delay rows a call"] == 3.0
-    assert row["queries at one by one's rate"] == 1000
-    assert row["a delay over one by one"] == 1.5
-    assert math.isnan(row["a delay over Triton"])
-    assert f"{TRITON} late" not in row
+def test_servers_that_compute_unasked_are_no_comparison() -> None:
+    slept: list[float] = []
+    with pytest.raises(RuntimeError, match="spins takes 10% of a core while nobody asks it"):
+        require_idle(
+            {"rests": 1, "spins": 2}, lambda pid: sum(slept) * (0, 0.01, 0.1)[pid], slept.append
+        )
+    require_idle({"rests": 1}, lambda pid: sum(slept) * 0.01, slept.append)
+
+
+def test_rows_of_other_models_stay(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(result_file, "RESULTS", tmp_path)
+    assert stored_rows(TURNS, "m") == []
+    result_file.write(TURNS, {}, [{"model": "m", "late": 1}, {"model": "n", "late": 2}])
+    assert stored_rows(TURNS, "m") == [{"model": "n", "late": 2}]
