@@ -11,6 +11,7 @@ import tritonclient.grpc as triton
 import tritonclient.http as triton_http
 from tritonclient.utils import InferenceServerException
 
+from surplus.engine.devices.machines import machine_for
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.repository.layout import find_models
 from surplus.engine.serving import former_models, memory_budget
@@ -184,6 +185,32 @@ def test_a_model_that_cannot_be_loaded_says_why_and_is_tried_again(served, root)
     finally:
         file.write_bytes(content)
     assert np.array_equal(ask(served.client, "m0", ROWS), ROWS)
+
+
+def test_what_a_model_held_goes_though_its_last_queries_are_remembered(
+    tmp_path, cache, measured, monkeypatch
+):
+    for name in ("first", "second"):  # tensors as they are: the front end answers by itself
+        save(scaled(2.0), tmp_path / name / "1" / "model.onnx")
+    machine = machine_for(LoadParams(devices="cpu:1").specs())
+    given_back, give_back = threading.Event(), former_models._give_back
+    monkeypatch.setattr(former_models, "_give_back", lambda: (give_back(), given_back.set()))
+    served = Budgeted(tmp_path, cache, FrontEnd.NATIVE, room=1)
+
+    def has_plan():
+        rows = machine.flights()["plans"]
+        return any(row["label"] == "first" and not row["is_gone"] for row in rows)
+
+    try:
+        for _ in range(3):
+            ask(served.client, "first", ROWS)
+        assert served.thread.server.plane.models.find("first").route is not None
+        assert has_plan()
+        ask(served.client, "second", ROWS)
+        assert given_back.wait(30)
+        assert not has_plan()  # whose sessions hold its weights
+    finally:
+        served.close()
 
 
 def test_a_model_larger_than_the_budget_is_refused(root, cache, measured):

@@ -65,8 +65,8 @@ PyFrontModel offer(const PyFrontend& self, std::string name, std::string version
                    const PyRoute* route, std::size_t most_in_flight, const PyWorkerLink* worker,
                    const PyFrontTally* tally, const PyAnswerCache* answers, std::uint64_t load) {
   auto model = std::make_shared<FrontModel>();
-  model->name = std::move(name);
-  model->version = std::move(version);
+  model->called = std::make_shared<frontend::ModelName>(
+      frontend::ModelName{std::move(name), std::move(version)});
   model->inputs = ports_of(inputs);
   model->outputs = ports_of(outputs);
   model->route = route == nullptr ? nullptr : route->route;

@@ -39,7 +39,7 @@ void Frontend::remember(const Flight& flight, std::optional<Trouble> trouble, st
                         std::int64_t answered_ns, std::int64_t waited_ns) {
   if (!is_observed_.load(std::memory_order_relaxed)) return;  // relaxed: as in observe()
   const Run* const run = flight.run.get();
-  recent_.add({.model = flight.model,
+  recent_.add({.model = flight.model->called,
                .id = flight.id,
                .trace_parent = flight.trace_parent,
                .plan = run == nullptr ? 0 : run->plan().flown().number(),

@@ -43,11 +43,14 @@ std::optional<std::size_t> FrontModel::find(const std::vector<Port>& ports,
   return static_cast<std::size_t>(found - ports.begin());
 }
 
-std::string FrontModel::text() const { return "model '" + name + "' version " + version; }
+std::string FrontModel::text() const {
+  return "model '" + called->name + "' version " + called->version;
+}
 
 void FrontModels::offer(FrontModelPtr model) {
   const std::lock_guard lock(mutex_);
-  models_[model->name][number_of(model->version)] = std::move(model);
+  const ModelName& called = *model->called;
+  models_[called.name][number_of(called.version)] = std::move(model);
 }
 
 void FrontModels::withdraw(const std::string& name, const std::string& version) {
@@ -64,7 +67,8 @@ FrontModelPtr FrontModels::find(std::string_view name, std::string_view version)
   if (found == models_.end()) return nullptr;
   if (version.empty()) return found->second.rbegin()->second;
   const auto one = found->second.find(number_of(version));
-  return one == found->second.end() || one->second->version != version ? nullptr : one->second;
+  return one == found->second.end() || one->second->called->version != version ? nullptr
+                                                                               : one->second;
 }
 
 }  // namespace engine::frontend

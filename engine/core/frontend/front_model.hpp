@@ -76,9 +76,15 @@ struct FrontTally {
   TroubleCounts trouble;
 };
 
+/// What clients call a version of a model.
+struct ModelName {
+  std::string name, version;
+};
+
 /// One version of a model. Immutable but for what is counted and measured.
 struct FrontModel {
-  std::string name, version;
+  /// Shared with who remembers its queries: who holds the model holds its plans, hence weights.
+  std::shared_ptr<const ModelName> called = std::make_shared<ModelName>();
   std::vector<Port> inputs, outputs;
   std::shared_ptr<Route> route;                   ///< null, and no worker: Python answers
   std::shared_ptr<isolation::WorkerLink> worker;  ///< runs it in another process

@@ -113,8 +113,8 @@ std::vector<OutPart> answer_parts(const FrontModel& model, const std::string& id
                                   const std::vector<ValuePtr>& outputs, const Regions& regions,
                                   bool in_stream) {
   std::string head;
-  put_text(head, model_field, model.name);
-  put_text(head, version_field, model.version);
+  put_text(head, model_field, model.called->name);
+  put_text(head, version_field, model.called->version);
   put_text(head, id_field, id);
   if (in_stream) put_final(head);
   std::vector<OutPart> raw;

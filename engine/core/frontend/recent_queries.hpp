@@ -18,7 +18,7 @@ namespace engine::frontend {
 
 /// A query that has ended.
 struct SeenQuery {
-  FrontModelPtr model;
+  std::shared_ptr<const ModelName> model;
   std::string id;            ///< as its client called it; empty if it did not
   std::string trace_parent;  ///< W3C's header; empty without one
   std::uint32_t plan =

@@ -121,8 +121,8 @@ RestAnswer rest_answer(const FrontModel& model, const std::string& id,
   RestAnswer answer;
   std::vector<OutPart> raw;
   std::string head = "{";
-  put_member(head, "model_name", model.name);
-  put_member(head += ',', "model_version", model.version);
+  put_member(head, "model_name", model.called->name);
+  put_member(head += ',', "model_version", model.called->version);
   if (!id.empty()) put_member(head += ',', "id", id);
   head += ",\"outputs\":[";
   for (const Delivery& delivery : wanted) {

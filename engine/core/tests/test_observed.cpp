@@ -8,10 +8,10 @@
 #include "frontend/trouble.hpp"
 #include "test.hpp"
 
-using engine::frontend::FrontModel;
 using engine::frontend::FrontTimes;
 using engine::frontend::Histogram;
 using engine::frontend::is_sampled;
+using engine::frontend::ModelName;
 using engine::frontend::RecentQueries;
 using engine::frontend::SeenQuery;
 using engine::frontend::Status;
@@ -24,7 +24,7 @@ namespace {
 const std::string recorded = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 SeenQuery query(const std::string& id, const std::string& trace_parent = {}) {
-  static const auto model = std::make_shared<FrontModel>();
+  static const auto model = std::make_shared<ModelName>();
   return {.model = model, .id = id, .trace_parent = trace_parent};
 }
 
