@@ -176,6 +176,7 @@ def main() -> None:
     add("--step", type=float, default=1.06, help="from a rate to the next (%(default)s)")
     add("--dry", action="store_true", help="store nothing")
     args = parser.parse_args()
+    config = {key: value for key, value in vars(args).items() if key != "dry"}
     for name in args.models.split(","):
         target_ms, turns = measured(name, args)
         tables = {
@@ -187,7 +188,7 @@ def main() -> None:
             if table != TURNS:
                 result_file.show(table, rows)
             if not args.dry:
-                result_file.write(table, vars(args), [*stored_rows(table, name), *rows])
+                result_file.write(table, config, [*stored_rows(table, name), *rows])
 
 
 def stored_rows(table: str, without: str) -> list[dict[str, Any]]:

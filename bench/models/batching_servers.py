@@ -24,6 +24,7 @@ from bench.serving.loads import Asking
 from bench.serving.payloads import Payload
 from bench.serving.server_process import ServerProcess
 from surplus import models
+from surplus.engine.devices.shared_cores import BROKER_VARIABLE
 from surplus.loadgen.arrivals.poisson import poisson
 from surplus.loadgen.clock import NS_PER_S
 from surplus.loadgen.closed_loop import ClosedLoopParams
@@ -83,7 +84,9 @@ def ours(folder: Path, name: str, way: str, delay_us: int, port: int) -> Start:
         folder / "repository",
     ]
     command += ["--cache", FOLDER / "cache", "--no-metrics", "--port", str(port), *options]
-    return command, {**os.environ, "SURPLUS_TUNE": "now"}
+    # Strangers' processes are waited for by none of those that are compared.
+    own = {"SURPLUS_TUNE": "now", BROKER_VARIABLE: str(folder / "broker")}
+    return command, {**os.environ, **own}
 
 
 def tritons(folder: Path, name: str, delay_us: int, port: int) -> Start:
