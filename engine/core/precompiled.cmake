@@ -1,6 +1,6 @@
 # Headers of the standard library, parsed once a target rather than once a file: a third to a half
 # of what a file of the tests costs. A file still includes what it uses: `make sanitize` compiles
-# without these.
+# without these once.
 function(surplus_precompile target)
   # ccache stores nothing that precompiled headers go into, and spares more than they do.
   if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
