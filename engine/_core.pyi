@@ -596,6 +596,9 @@ class Machine:
     def is_lost(self) -> bool:
         """Whether it is closed or has lost a device."""
 
+    def has_lost(self, devices: int) -> bool:
+        """Whether it is closed or has lost one of these devices, a bit each."""
+
     @property
     def is_stalled(self) -> bool:
         """Whether all lanes of a device are held: queries ended, and their operators go on."""
@@ -882,6 +885,10 @@ class Plan:
     @property
     def captured_nodes(self) -> list[int]:
         """Nodes that their device takes as one captured graph."""
+
+    @property
+    def devices(self) -> int:
+        """The devices of the machine that it has nodes on, a bit each."""
 
     @property
     def uncaptured(self) -> dict[int, str]:

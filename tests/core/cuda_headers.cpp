@@ -47,6 +47,9 @@ struct Agree<Function<Ours...>, Status(Theirs...)>
 RUNTIME(runtime_version, cudaRuntimeGetVersion);
 RUNTIME(device_count, cudaGetDeviceCount);
 RUNTIME(set_device, cudaSetDevice);
+RUNTIME(get_device, cudaGetDevice);
+RUNTIME(can_access_peer, cudaDeviceCanAccessPeer);
+RUNTIME(enable_peer_access, cudaDeviceEnablePeerAccess);
 RUNTIME(bus_id, cudaDeviceGetPCIBusId);
 RUNTIME(memory_info, cudaMemGetInfo);
 RUNTIME(stream_create, cudaStreamCreateWithPriority);
@@ -64,6 +67,7 @@ RUNTIME(device_free, cudaFree);
 RUNTIME(host_allocate, cudaHostAlloc);
 RUNTIME(host_free, cudaFreeHost);
 RUNTIME(copy_async, cudaMemcpyAsync);
+RUNTIME(copy_peer_async, cudaMemcpyPeerAsync);
 RUNTIME(stream_begin_capture, cudaStreamBeginCapture);
 RUNTIME(stream_end_capture, cudaStreamEndCapture);
 RUNTIME(stream_is_capturing, cudaStreamIsCapturing);

@@ -113,10 +113,6 @@ EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* b
 
 // The device: an H200's figures, of which the provider asks some.
 
-EXPORT cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
-  return cudaSuccess;
-}
 EXPORT cudaError_t cudaDriverGetVersion(int* version) {
   *version = 13000;
   return cudaSuccess;

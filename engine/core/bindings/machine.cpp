@@ -101,6 +101,12 @@ Such a machine must never be destroyed.)")
       .def_prop_ro(
           "is_lost", [](const PyMachine& self) { return self.owner->get()->is_lost(); },
           "Whether it is closed or has lost a device.")
+      .def(
+          "has_lost",
+          [](const PyMachine& self, std::uint64_t devices) {
+            return self.owner->get()->has_lost(devices);
+          },
+          "devices"_a, "Whether it is closed or has lost one of these devices, a bit each.")
       .def_prop_ro(
           "is_stalled", [](const PyMachine& self) { return self.owner->get()->is_stalled(); },
           "Whether all lanes of a device are held: queries ended, and their operators go on.")

@@ -173,6 +173,9 @@ void bind_run(nb::module_& m) {
           },
           "Nodes that their device takes as one captured graph.")
       .def_prop_ro(
+          "devices", [](const PyPlan& self) { return self.plan->devices(); },
+          "The devices of the machine that it has nodes on, a bit each.")
+      .def_prop_ro(
           "uncaptured",
           [](const PyPlan& self) {
             std::map<std::uint32_t, std::string> reasons;

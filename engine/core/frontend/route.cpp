@@ -8,20 +8,22 @@ namespace engine::frontend {
 
 namespace {
 
-bool has_trouble(const Machine& machine) { return machine.is_lost() || machine.is_stalled(); }
+bool has_trouble(const Plan& plan) {
+  return plan.machine().has_lost(plan.devices()) || plan.machine().is_stalled();
+}
 
 }  // namespace
 
 bool Route::is_in_doubt() const {
   const std::lock_guard lock(mutex_);
-  return plan_ != nullptr && has_trouble(plan_->machine());
+  return plan_ != nullptr && (has_trouble(*plan_) || (busy_ != nullptr && has_trouble(*busy_)));
 }
 
 Route::Way Route::take(std::int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (plan_ == nullptr) return {};
   const Machine& machine = plan_->machine();
-  if (has_trouble(machine)) return {};
+  if (has_trouble(*plan_) || (busy_ != nullptr && has_trouble(*busy_))) return {};
   bool others_asked = false;
   if (rule_.who != 0) {
     broker::Broker& broker = broker::Broker::of_process();

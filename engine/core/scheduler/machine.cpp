@@ -201,10 +201,11 @@ Machine::Stats Machine::stats() const {
   return stats;
 }
 
-bool Machine::is_lost() const {
-  return closing() || std::ranges::any_of(executors_, [](const auto& executor) {
-           return !executor->failure().empty();
-         });
+bool Machine::has_lost(std::uint64_t devices) const {
+  if (closing()) return true;
+  for (std::size_t i = 0; i < executors_.size(); ++i)
+    if ((devices >> i & 1U) != 0 && !executors_[i]->failure().empty()) return true;
+  return false;
 }
 
 bool Machine::is_stalled() const {
@@ -221,10 +222,12 @@ Machine::CopyRoute Machine::copy_route(int source_device, int target_device) con
   // Within one memory a lane passes the value on.
   if (source == target || !(from || to)) return {.executor = target};
   if (from && to && executors_[source]->shares_memory_with(*executors_[target]))
-    return {.executor = target, .link = 0, .is_linked = true};  // its device passes the value on
-  if (!from) return {.executor = target, .link = 0, .is_linked = true};
-  if (!to) return {.executor = source, .link = 1, .is_linked = true};
-  return {.executor = target, .link = static_cast<std::uint8_t>(2 + source), .is_linked = true};
+    return {.executor = target, .link = link_towards, .is_linked = true};  // it passes the value on
+  if (!from) return {.executor = target, .link = link_towards, .is_linked = true};
+  if (!to) return {.executor = source, .link = link_back, .is_linked = true};
+  return {.executor = target,
+          .link = static_cast<std::uint8_t>(first_peer_link + source),
+          .is_linked = true};
 }
 
 void Machine::adopt(const std::shared_ptr<const Plan>& plan) {

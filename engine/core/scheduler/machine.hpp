@@ -76,8 +76,11 @@ class Machine : public std::enable_shared_from_this<Machine> {
   /// after `limit_ns` (0: never) and returns false: it must then never be destroyed.
   bool close(std::int64_t limit_ns = 0) noexcept;
   [[nodiscard]] Stats stats() const;
-  /// Whether it is closed or has lost a device: plans of it may only fail.
-  [[nodiscard]] bool is_lost() const;
+  /// Whether it is closed or has lost one of these devices, a bit each: plans that use them only
+  /// fail.
+  [[nodiscard]] bool has_lost(std::uint64_t devices) const;
+  /// The same of any device.
+  [[nodiscard]] bool is_lost() const { return has_lost(~std::uint64_t{0}); }
   /// Whether a device has no lane left that is not held: its plans do not get on.
   [[nodiscard]] bool is_stalled() const;
   [[nodiscard]] int device_count() const noexcept { return device_count_; }

@@ -30,6 +30,9 @@ class WaitingRoom;
 
 enum class NodeKind : std::uint8_t { segment, copy, work };
 
+// Links of a device, by which its copies go: from the host, to it, and from each device.
+inline constexpr std::uint8_t link_towards = 0, link_back = 1, first_peer_link = 2;
+
 /// One node. Ranges index the plan's flat arrays.
 struct PlanNode {
   const Kernel* kernel = nullptr;  ///< null: nothing to execute
@@ -42,7 +45,7 @@ struct PlanNode {
   std::uint32_t first_input = 0, end_input = 0;
   std::uint32_t first_output = 0, end_output = 0;
   std::uint16_t width = 1;   ///< lanes that it occupies at once
-  std::uint8_t link = 0;     ///< linked copies: 0 towards the device, 1 back, 2 + n: from device n
+  std::uint8_t link = 0;     ///< linked copies: over which link of the executor
   bool is_linked = false;    ///< copies: between two memories
   bool is_captured = false;  ///< submitted as one graph of operators
   NodeKind kind = NodeKind::work;
@@ -107,6 +110,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   /// Nodes without successors: when all of them are done, every node is.
   [[nodiscard]] std::uint32_t sink_count() const noexcept { return sink_count_; }
   [[nodiscard]] Machine& machine() const noexcept { return *machine_; }
+  /// The devices that it has nodes on, a bit each.
+  [[nodiscard]] std::uint64_t devices() const noexcept { return devices_; }
   /// Whether any node takes more than one lane.
   [[nodiscard]] bool has_wide_nodes() const noexcept { return has_wide_nodes_; }
   /// The longest chain of planned service times: no run is shorter. 0 if nothing is predicted, or
@@ -241,6 +246,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   std::int64_t critical_path_ns_ = 0, longest_path_ns_ = 0;
   int parallelism_ = 1;
   bool has_wide_nodes_ = false;
+  std::uint64_t devices_ = 0;
 
   mutable std::atomic<bool> lasts_long_{false};
   mutable SpinHabit waits_;

@@ -273,6 +273,7 @@ void PlanBuilder::fill_nodes(Plan& plan) const {
     node.service_ns = spec.service_ns;
     node.launch_ns = spec.launch_ns;
     node.executor = routes_[i].executor;
+    plan.devices_ |= std::uint64_t{1} << node.executor;
     node.width = static_cast<std::uint16_t>(spec.width);
     node.link = routes_[i].link;
     node.is_linked = routes_[i].is_linked;

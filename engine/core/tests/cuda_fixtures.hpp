@@ -29,6 +29,13 @@ class FakeCuda {
     find<decltype(fakeCudaReset)>("fakeCudaReset")(seed);
   }
 
+  void gpus(int count, bool has_peers = true) const {
+    find<decltype(fakeCudaGpus)>("fakeCudaGpus")(count, has_peers);
+  }
+  void lose(int gpu, int code) const { find<decltype(fakeCudaLose)>("fakeCudaLose")(gpu, code); }
+  [[nodiscard]] std::size_t peer_copies(bool direct) const {
+    return find<decltype(fakeCudaPeerCopies)>("fakeCudaPeerCopies")(direct);
+  }
   void seal(bool sealed) const { find<decltype(fakeCudaSeal)>("fakeCudaSeal")(sealed); }
   void inject(const char* function, int nth, int code) const {
     find<decltype(fakeCudaInject)>("fakeCudaInject")(function, nth, code);
@@ -216,7 +223,15 @@ inline DeviceParams gpu(int lanes) {
   return params;
 }
 
-/// A partition of it.
+/// The GPU of that number.
+inline DeviceParams gpu_number(int ordinal, int lanes) {
+  DeviceParams params = gpu(lanes);
+  params.name = "cuda:" + std::to_string(ordinal);
+  params.of<CudaParams>().ordinal = ordinal;
+  return params;
+}
+
+/// A partition of GPU 0.
 inline DeviceParams partition(int sms, int lanes) {
   DeviceParams params = gpu(lanes);
   params.name = "cuda:0[" + std::to_string(sms) + "sm]";

@@ -30,6 +30,10 @@ namespace {
 
 constexpr std::size_t max_streams = 24;
 constexpr std::size_t null_checked = 4096;  ///< bytes of a copy whose source must not change
+constexpr int max_gpus = 4;
+
+/// What cudaSetDevice said last. What is made belongs to it.
+thread_local int current_gpu = 0;
 
 /// By stream.
 using Clock = std::array<std::uint64_t, max_streams>;
@@ -41,6 +45,7 @@ void join(Clock& clock, const Clock& other) {
 struct Event {
   std::uint64_t recorded = 0, completed = 0;
   Clock clock{};
+  int gpu = current_gpu;
 };
 using EventPtr = std::shared_ptr<Event>;
 
@@ -68,6 +73,7 @@ struct CapturedWork {
 struct Graph {
   std::vector<CapturedWork> works;
   struct Stream* stream = nullptr;
+  int gpu = current_gpu;
 };
 
 struct Executable {
@@ -91,10 +97,12 @@ struct Resource {
 
 struct GreenContext {
   Sms sms;
+  int gpu = 0;
 };
 
 struct Stream {
   std::size_t id = 0;
+  int gpu = current_gpu;
   GreenContext* context = nullptr;
   Clock clock{};
   std::deque<Operation> queue;
@@ -125,9 +133,16 @@ struct Allocation {
   std::size_t bytes = 0;
   bool pinned = false;
   std::thread::id owner = std::this_thread::get_id();
+  int gpu = current_gpu;
 };
 
 constexpr int fatal_codes[] = {3, 4, 46, 100, 214, 700, 702, 716, 719};
+
+/// As many as the fake driver has (tests/fakes).
+int gpus_at_first() {
+  const char* const text = std::getenv("FAKE_GPUS");
+  return text == nullptr ? 1 : std::clamp(std::atoi(text), 1, max_gpus);
+}
 
 struct Fake {
   std::recursive_mutex mutex;
@@ -148,8 +163,13 @@ struct Fake {
   std::vector<std::string> broken;
   std::size_t broken_count = 0;
   std::map<std::string, std::pair<int, int>> injected;  // function: calls left, code
-  int fatal = 0;
-  std::size_t device_bytes = 0, limit_bytes = 0;
+  int gpus = gpus_at_first();
+  std::array<int, max_gpus> fatal{};
+  std::array<std::size_t, max_gpus> device_bytes{};
+  std::size_t limit_bytes = 0;  ///< of each
+  bool has_peers = true;        ///< whether GPUs can read each other's memory
+  std::set<std::pair<int, int>> reaching;
+  std::array<std::size_t, 2> peer_copies{};  ///< through the host, directly
   std::string ignored;
   std::map<std::string, std::function<void()>> during;
   bool computes_nothing = false;
@@ -182,15 +202,27 @@ bool is_fatal(int code) {
   return std::find(std::begin(fatal_codes), std::end(fatal_codes), code) != std::end(fatal_codes);
 }
 
-/// What the call must return instead of working, or 0.
-int trouble(const char* function) {
+/// Why nothing of a GPU works any more, or 0.
+int fatal_of(int gpu) { return fake()->fatal[static_cast<std::size_t>(gpu)]; }
+
+/// What its streams were about to do never happens.
+void lose(int gpu, int code) {
   Fake& f = *fake();
-  if (f.fatal != 0) return f.fatal;
+  f.fatal[static_cast<std::size_t>(gpu)] = code;
+  for (const Stream* stream : f.in_order)
+    for (auto& [begin, range] : f.ranges)
+      if (stream->gpu == gpu) range.reads[stream->id] = range.writes[stream->id] = 0;
+}
+
+/// What the call must return instead of working, or 0.
+int trouble(const char* function, int gpu = current_gpu) {
+  Fake& f = *fake();
+  if (const int code = fatal_of(gpu); code != 0) return code;
   const auto found = f.injected.find(function);
   if (found == f.injected.end() || --found->second.first > 0) return 0;
   const int code = found->second.second;
   f.injected.erase(found);
-  if (is_fatal(code)) f.fatal = code;
+  if (is_fatal(code)) lose(gpu, code);
   return code;
 }
 
@@ -288,6 +320,8 @@ Stream* submit_to(void* handle, const char* function) {
   const auto caller = std::this_thread::get_id();
   if (found->submitter == std::thread::id{}) found->submitter = caller;
   if (found->submitter != caller) violation(std::string(function) + " from a second thread");
+  if (found->gpu != current_gpu)
+    violation(std::string(function) + " to a stream of another GPU than the current one");
   return found;
 }
 
@@ -364,8 +398,8 @@ bool can_run(const Operation& operation) {
 void run_first(Stream& stream) {
   Operation operation = std::move(stream.queue.front());
   stream.queue.pop_front();
-  if (const int code = trouble("execute"); code != 0) fake()->fatal = code;
-  if (fake()->fatal != 0) return;
+  if (const int code = trouble("execute", stream.gpu); code != 0) lose(stream.gpu, code);
+  if (fatal_of(stream.gpu) != 0) return;
   if (operation.kind == Operation::work) operation.run();
   if (operation.kind == Operation::record) operation.event->completed = operation.ticket;
 }
@@ -373,11 +407,12 @@ void run_first(Stream& stream) {
 /// Executes up to `count` operations, of streams chosen at random.
 void advance(std::size_t count) {
   Fake& f = *fake();
-  for (; count > 0 && f.fatal == 0; --count) {
+  for (; count > 0; --count) {
     std::array<Stream*, max_streams> able{};
     std::size_t size = 0;
     for (Stream* stream : f.in_order)
-      if (!stream->queue.empty() && can_run(stream->queue.front())) able[size++] = stream;
+      if (fatal_of(stream->gpu) == 0 && !stream->queue.empty() && can_run(stream->queue.front()))
+        able[size++] = stream;
     if (size == 0) return;
     run_first(*able[f.random() % size]);
   }
@@ -425,12 +460,13 @@ void forget_ranges(std::uintptr_t from, std::uintptr_t to) {
 
 int allocate(void** memory, std::size_t bytes, bool pinned) {
   Fake& f = *fake();
-  if (!pinned && f.limit_bytes != 0 && f.device_bytes + bytes > f.limit_bytes) return 2;
+  std::size_t& device_bytes = f.device_bytes[static_cast<std::size_t>(current_gpu)];
+  if (!pinned && f.limit_bytes != 0 && device_bytes + bytes > f.limit_bytes) return 2;
   // Not initialised, as CUDA's is not. The null GPU's is touched by nobody, so it takes no time.
   void* const made = f.computes_nothing ? std::calloc(1, bytes) : std::malloc(bytes);
   Allocation allocation{{static_cast<std::byte*>(made), {}}, bytes, pinned};
   *memory = allocation.memory.get();
-  if (!pinned) f.device_bytes += bytes;
+  if (!pinned) device_bytes += bytes;
   f.allocations.emplace(reinterpret_cast<std::uintptr_t>(*memory), std::move(allocation));
   return 0;
 }
@@ -444,13 +480,16 @@ int release(void* memory, const char* function) {
     return 1;
   }
   const std::uintptr_t end = address + found->second.bytes;
+  const int gpu = found->second.gpu;
+  if (!found->second.pinned && gpu != current_gpu)
+    violation(std::string(function) + " of memory of another GPU than the current one");
   for (auto range = f.ranges.lower_bound(address); range != f.ranges.end() && range->first < end;
        ++range)
-    if (f.fatal == 0 &&
+    if (fatal_of(gpu) == 0 &&
         (!comes_after(f.host, range->second.reads) || !comes_after(f.host, range->second.writes)))
       violation(std::string(function) + " of " + hex(range->first) + " while it is in use");
   forget_ranges(address, end);
-  if (!found->second.pinned) f.device_bytes -= found->second.bytes;
+  if (!found->second.pinned) f.device_bytes[static_cast<std::size_t>(gpu)] -= found->second.bytes;
   f.allocations.erase(found);
   return 0;
 }
@@ -472,19 +511,43 @@ EXPORT int cudaRuntimeGetVersion(int* version) {
 
 EXPORT int cudaGetDeviceCount(int* count) {
   ENTER("cudaGetDeviceCount");
-  *count = 1;
+  *count = fake()->gpus;
   return 0;
 }
 
 EXPORT int cudaSetDevice(int device) {
-  ENTER("cudaSetDevice");
-  return device == 0 ? 0 : 101;
+  const Lock lock(fake()->mutex);
+  if (device < 0 || device >= fake()->gpus) return said(101);
+  if (const int code = trouble("cudaSetDevice", device); code != 0) return said(code);
+  current_gpu = device;
+  return 0;
+}
+
+EXPORT int cudaGetDevice(int* device) {
+  *device = current_gpu;
+  return 0;
+}
+
+EXPORT int cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  ENTER("cudaDeviceCanAccessPeer");
+  if (std::max(device, peer) >= fake()->gpus) return said(101);
+  *can = fake()->has_peers && device != peer ? 1 : 0;
+  return 0;
+}
+
+EXPORT int cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
+  ENTER("cudaDeviceEnablePeerAccess");
+  if (!fake()->has_peers || flags != 0) {
+    violation("cudaDeviceEnablePeerAccess where there is none");
+    return said(217);
+  }
+  return fake()->reaching.emplace(current_gpu, peer).second ? 0 : said(704);
 }
 
 EXPORT int cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   const Lock lock(fake()->mutex);
   *total = std::size_t{1} << 32;
-  *free = *total - std::min(*total, fake()->device_bytes);
+  *free = *total - std::min(*total, fake()->device_bytes[static_cast<std::size_t>(current_gpu)]);
   return 0;
 }
 
@@ -513,6 +576,7 @@ int create_stream(void** stream, unsigned flags, GreenContext* context) {
   if (flags != 1) violation("a stream that waits for the NULL stream");
   auto made = std::make_unique<Stream>();
   made->context = context;
+  if (context != nullptr) made->gpu = context->gpu;
   // Streams of a device come and go all at once, but there may be those of another one.
   std::vector<Stream*>& others = fake()->in_order;
   while (std::ranges::any_of(others, [&](const Stream* s) { return s->id == made->id; }))
@@ -547,7 +611,7 @@ EXPORT int cuInit(unsigned) {
 
 EXPORT int cuDeviceGet(int* device, int ordinal) {
   *device = ordinal;
-  return ordinal == 0 ? 0 : 101;
+  return ordinal < fake()->gpus ? 0 : 101;
 }
 
 EXPORT int cuDeviceGetDevResource(int, Resource* resource, int type) {
@@ -582,14 +646,15 @@ EXPORT int cuDevResourceGenerateDesc(void** description, Resource* resources, un
   return 0;
 }
 
-EXPORT int cuGreenCtxCreate(void** context, void* description, int, unsigned flags) {
+EXPORT int cuGreenCtxCreate(void** context, void* description, int gpu, unsigned flags) {
   ENTER("cuGreenCtxCreate");
   if (flags != 1) return 1;
   const Sms sms = *static_cast<Sms*>(description);
   for (const auto& [handle, other] : fake()->contexts)
-    if (sms.first < other->sms.first + other->sms.count && other->sms.first < sms.first + sms.count)
+    if (gpu == other->gpu && sms.first < other->sms.first + other->sms.count &&
+        other->sms.first < sms.first + sms.count)
       violation("green contexts that share SMs");
-  auto made = std::make_unique<GreenContext>(GreenContext{sms});
+  auto made = std::make_unique<GreenContext>(GreenContext{sms, gpu});
   *context = made.get();
   fake()->contexts[made.get()] = std::move(made);
   return 0;
@@ -646,11 +711,11 @@ EXPORT int cudaStreamDestroy(void* stream) {
   const Lock lock(fake()->mutex);
   Stream* found = find_stream(stream, "cudaStreamDestroy");
   if (found == nullptr) return 400;
-  if (!found->queue.empty() && fake()->fatal == 0)
+  if (!found->queue.empty() && fatal_of(found->gpu) == 0)
     violation("cudaStreamDestroy of stream " + std::to_string(found->id) + " with work left");
   for (const auto& [address, allocation] : fake()->allocations)
     if (!allocation.pinned && allocation.owner == std::this_thread::get_id() &&
-        fake()->fatal == 0) {
+        fatal_of(found->gpu) == 0) {
       violation("cudaStreamDestroy before memory was freed");
       break;
     }
@@ -662,9 +727,9 @@ EXPORT int cudaStreamDestroy(void* stream) {
 namespace {
 
 int wait_for(Stream& stream) {
-  while (!stream.queue.empty() && fake()->fatal == 0) advance(1);
+  while (!stream.queue.empty() && fatal_of(stream.gpu) == 0) advance(1);
   join(fake()->host, stream.clock);
-  return fake()->fatal;
+  return fatal_of(stream.gpu);
 }
 
 }  // namespace
@@ -684,8 +749,9 @@ EXPORT int fakeCudaWaitForAll(const char* function) {
   ENTER(function);
   if (const int code = forbid_device_wide(function)) return code;
   forbid_when_sealed(function);
-  for (Stream* stream : fake()->in_order) wait_for(*stream);
-  return fake()->fatal;
+  for (Stream* stream : fake()->in_order)
+    if (stream->gpu == current_gpu) wait_for(*stream);
+  return fatal_of(current_gpu);
 }
 
 EXPORT int cudaStreamQuery(void* stream) {
@@ -698,7 +764,7 @@ EXPORT int cudaStreamQuery(void* stream) {
 
 EXPORT int cudaGetLastError() {
   const Lock lock(fake()->mutex);
-  if (fake()->fatal != 0) return fake()->fatal;
+  if (const int code = fatal_of(current_gpu); code != 0) return code;
   return std::exchange(last_error, 0);
 }
 
@@ -737,6 +803,10 @@ EXPORT int cudaEventRecord(void* event, void* stream) {
     return 900;
   }
   Event& e = *known->second;
+  if (e.gpu != found->gpu) {
+    violation("cudaEventRecord of another GPU's event");
+    return 400;
+  }
   if (e.completed < e.recorded) violation("cudaEventRecord of an event that is still awaited");
   tick(*found);
   e.clock = found->clock;
@@ -751,7 +821,7 @@ EXPORT int cudaEventQuery(void* event) {
   // The null GPU takes no time: what may run has run.
   advance(fake()->computes_nothing ? std::numeric_limits<std::size_t>::max()
                                    : fake()->random() % 4);
-  if (fake()->fatal != 0) return fake()->fatal;
+  if (const int code = fatal_of(current_gpu); code != 0) return code;
   const auto known = fake()->events.find(static_cast<Event*>(event));
   if (known == fake()->events.end()) return 400;
   if (known->second->completed < known->second->recorded) return said(600);
@@ -843,9 +913,9 @@ EXPORT int cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, 
   Stream* found = submit_to(stream, "cudaMemcpyAsync");
   if (found == nullptr) return 400;
   // Kinds: 1 host to device, 2 device to host, 3 within the device.
-  const auto is_in = [bytes](const void* begin, bool pinned) {
+  const auto is_in = [&](const void* begin, bool pinned) {
     const Allocation* memory = find_allocation(begin, bytes);
-    return memory != nullptr && memory->pinned == pinned;
+    return memory != nullptr && memory->pinned == pinned && (pinned || memory->gpu == found->gpu);
   };
   if (bytes == 0) return 0;
   const bool pageable = kind != 3 && !is_in(kind == 1 ? source : target, true);
@@ -874,6 +944,31 @@ EXPORT int cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, 
   // Whoever reads it too early shall notice.
   if (kind == 2 && !fake()->computes_nothing) std::memset(target, 0xdb, bytes);
   return pageable ? wait_for(*found) : 0;
+}
+
+EXPORT int cudaMemcpyPeerAsync(void* target, int target_gpu, const void* source, int source_gpu,
+                               std::size_t bytes, void* stream) {
+  meanwhile("cudaMemcpyPeerAsync");
+  ENTER("cudaMemcpyPeerAsync");
+  Stream* found = submit_to(stream, "cudaMemcpyPeerAsync");
+  if (found == nullptr || std::max(target_gpu, source_gpu) >= fake()->gpus) return said(101);
+  if (const int code = fatal_of(source_gpu); code != 0) return said(code);
+  if (bytes == 0) return 0;
+  const auto is_of = [bytes](const void* begin, int gpu) {
+    const Allocation* memory = find_allocation(begin, bytes);
+    return memory != nullptr && !memory->pinned && memory->gpu == gpu;
+  };
+  if (!is_of(target, target_gpu) || !is_of(source, source_gpu)) {
+    violation("cudaMemcpyPeerAsync outside of the memory of its GPUs");
+    return said(1);
+  }
+  ++fake()->peer_copies[fake()->reaching.contains({found->gpu, source_gpu}) ? 1 : 0];
+  submit(*found, {{{const_cast<void*>(source), bytes, false, "a copy between GPUs"},
+                   {target, bytes, true, "a copy between GPUs"}},
+                  [=] {
+                    if (!fake()->computes_nothing) std::memcpy(target, source, bytes);
+                  }});
+  return 0;
 }
 
 EXPORT int cudaThreadExchangeStreamCaptureMode(int* mode) {
@@ -955,7 +1050,7 @@ EXPORT int cudaGraphExecDestroy(void* executable) {
   const Lock lock(fake()->mutex);
   const auto known = fake()->executables.find(static_cast<Executable*>(executable));
   if (known == fake()->executables.end()) return 400;
-  if (fake()->fatal == 0 && !comes_after(fake()->host, known->second->last))
+  if (fatal_of(known->second->graph.gpu) == 0 && !comes_after(fake()->host, known->second->last))
     violation("cudaGraphExecDestroy while it runs");
   fake()->executables.erase(known);
   return 0;
@@ -971,6 +1066,8 @@ EXPORT int fakeCudaLaunch(void* stream, const FakeCudaAccess* accesses, std::siz
   for (std::size_t i = 0; i < count; ++i) {
     const Allocation* memory = find_allocation(accesses[i].begin, accesses[i].bytes);
     if (memory == nullptr || memory->pinned) violation("a kernel outside of device memory");
+    if (memory != nullptr && memory->gpu != found->gpu)
+      violation("a kernel in another GPU's memory");
     check_graphs(accesses[i].begin, accesses[i].bytes, accesses[i].writes);
     made.accesses.push_back({accesses[i].begin, accesses[i].bytes, accesses[i].writes, "a kernel"});
   }
@@ -994,14 +1091,36 @@ EXPORT int fakeCudaLaunchHost(void* stream, void (*work)(void*), void* argument)
 EXPORT int cudaDeviceReset() {
   const Lock lock(fake()->mutex);
   Fake& f = *fake();
-  if (!f.streams.empty() || !f.events.empty() || !f.executables.empty())
+  const auto is_here = [](const auto& entry) { return entry.second->gpu == current_gpu; };
+  const auto is_run_here = [](const auto& entry) { return entry.second->graph.gpu == current_gpu; };
+  if (std::ranges::any_of(f.streams, is_here) || std::ranges::any_of(f.events, is_here) ||
+      std::ranges::any_of(f.executables, is_run_here))
     violation("cudaDeviceReset with streams, events or graphs left");
-  f.allocations.clear();
-  f.ranges.clear();
-  f.host = {};
-  f.device_bytes = 0;
-  f.fatal = 0;
+  std::erase_if(f.allocations, [](const auto& entry) {
+    const bool is_gone = entry.second.gpu == current_gpu;
+    if (is_gone) forget_ranges(entry.first, entry.first + entry.second.bytes);
+    return is_gone;
+  });
+  std::erase_if(f.reaching, [](const auto& pair) { return pair.first == current_gpu; });
+  f.device_bytes[static_cast<std::size_t>(current_gpu)] = 0;
+  f.fatal[static_cast<std::size_t>(current_gpu)] = 0;
   return 0;
+}
+
+EXPORT void fakeCudaGpus(int count, bool has_peers) {
+  const Lock lock(fake()->mutex);
+  fake()->gpus = std::min(count, max_gpus);
+  fake()->has_peers = has_peers;
+}
+
+EXPORT void fakeCudaLose(int gpu, int code) {
+  const Lock lock(fake()->mutex);
+  lose(gpu, code);
+}
+
+EXPORT std::size_t fakeCudaPeerCopies(bool direct) {
+  const Lock lock(fake()->mutex);
+  return fake()->peer_copies[direct ? 1 : 0];
 }
 
 EXPORT void fakeCudaReset(std::uint64_t seed) {
@@ -1025,8 +1144,13 @@ EXPORT void fakeCudaReset(std::uint64_t seed) {
   f.broken.clear();
   f.broken_count = 0;
   f.injected.clear();
-  f.fatal = 0;
-  f.device_bytes = f.limit_bytes = 0;
+  f.gpus = gpus_at_first();
+  f.fatal.fill(0);
+  f.device_bytes.fill(0);
+  f.limit_bytes = 0;
+  f.has_peers = true;
+  f.reaching.clear();
+  f.peer_copies.fill(0);
   f.ignored.clear();
   f.during.clear();
 }

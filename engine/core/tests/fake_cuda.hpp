@@ -13,7 +13,14 @@ struct FakeCudaAccess {
   bool writes;
 };
 
-/// Forgets everything and starts over; `seed` decides how far streams come between two calls.
+/// So many GPUs, 4 at most, until the next reset, and whether they can read each other's memory.
+void fakeCudaGpus(int count, bool has_peers);
+/// Nothing of a GPU works from now on but with this code.
+void fakeCudaLose(int gpu, int code);
+/// Copies from one GPU to another that went directly, or through the host.
+std::size_t fakeCudaPeerCopies(bool direct);
+/// Forgets everything and starts over, with one GPU or as many as the environment's FAKE_GPUS says;
+/// `seed` decides how far streams come between two calls.
 void fakeCudaReset(std::uint64_t seed);
 /// A kernel: `work(argument)` is called when the stream comes to it.
 int fakeCudaLaunch(void* stream, const FakeCudaAccess* accesses, std::size_t count,
@@ -32,7 +39,7 @@ void fakeCudaForgive();
 /// Streams, events and allocations that are still there.
 std::size_t fakeCudaAlive();
 std::size_t fakeCudaOpenHandles();
-/// Device memory that there is; 0: no limit.
+/// Device memory that each GPU has; 0: no limit.
 void fakeCudaMemory(std::size_t bytes);
 /// Kernels that were launched or captured on streams of partitions of so many SMs; 0: of the whole
 /// GPU.

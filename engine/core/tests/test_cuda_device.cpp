@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "cuda_fixtures.hpp"
+#include "cuda_plans.hpp"
 
 using namespace engine;
 using namespace engine::test;
@@ -8,114 +8,6 @@ using namespace engine::test;
 namespace {
 
 constexpr int on_cpu = 0, on_gpu = 1;
-constexpr std::size_t input_count = 100;
-
-/// A random graph over the CPU and the GPU, with its copies, and what it must answer.
-struct RandomPlan {
-  PlanPtr plan;
-  std::vector<std::int64_t> expected;  ///< for an input of 5
-};
-
-class RandomPlanner {
- public:
-  RandomPlanner(const MachineOwner& machine, std::mt19937& random)
-      : builder_(machine.get()), random_(random) {}
-
-  RandomPlan make() {
-    const int input = value("input", on_cpu, 5, input_count);
-    builder_.set_inputs({input});
-    const int nodes = 2 + static_cast<int>(random_() % 18);
-    for (int i = 0; i < nodes; ++i) add_node();
-    std::vector<int> outputs;
-    RandomPlan made;
-    for (std::size_t i = 1; i < values_.size(); ++i)
-      if (values_[i].uses == 0 || random_() % 8 == 0) {
-        outputs.push_back(in(static_cast<int>(i), on_cpu));
-        made.expected.push_back(values_[i].number);
-      }
-    builder_.set_outputs(outputs);
-    made.plan = builder_.build();
-    return made;
-  }
-
- private:
-  struct Made {
-    int index;
-    int device;
-    std::int64_t number;
-    std::size_t count;
-    int uses = 0;
-    int copy = -1;  ///< the value in the other memory
-  };
-
-  int value(const char* name, int device, std::int64_t number, std::size_t count) {
-    values_.push_back({builder_.add_value(name), device, number, count});
-    return values_.back().index;
-  }
-  /// The value's index in that device's memory.
-  int in(int which, int device) {
-    Made& made = values_[static_cast<std::size_t>(which)];
-    ++made.uses;
-    if (made.device == device) return made.index;
-    if (made.copy < 0) {
-      made.copy = builder_.add_value("copied");
-      builder_.add_copy("copy", made.device, device, made.index, made.copy);
-    }
-    return made.copy;
-  }
-  void add_node() {
-    const int device = random_() % 3 == 0 ? on_cpu : on_gpu;
-    const std::size_t count = 1 + random_() % 500;
-    std::vector<int> inputs;
-    std::vector<std::size_t> counts;
-    std::int64_t number = 1;
-    for (unsigned k = 1 + random_() % 3; k > 0; --k) {
-      const auto which = static_cast<int>(random_() % values_.size());
-      inputs.push_back(in(which, device));
-      number += values_[static_cast<std::size_t>(which)].number;  // at most 4^20
-      counts.push_back(values_[static_cast<std::size_t>(which)].count);
-    }
-    std::shared_ptr<const Kernel> kernel;
-    if (device == on_cpu)
-      kernel = std::make_shared<HostSum>(count);
-    else
-      kernel = std::make_shared<GpuSum>(count, std::move(counts));
-    builder_.add_node({.name = "n",
-                       .device = device,
-                       .kernel = std::move(kernel),
-                       .inputs = inputs,
-                       .outputs = {value("v", device, number, count)},
-                       .captured_ns = device == on_gpu && random_() % 4 == 0 ? 0 : -1});
-  }
-
-  PlanBuilder builder_;
-  std::mt19937& random_;
-  std::vector<Made> values_;
-};
-
-/// Runs `rounds` batches of ten plans, some runs cancelled; returns how many answers were wrong.
-int run_plans(const MachineOwner& machine, std::mt19937& random, int rounds, bool cancels) {
-  int wrong = 0;
-  for (int round = 0; round < rounds; ++round) {
-    std::vector<RandomPlan> plans;
-    std::vector<std::pair<RunPtr, const RandomPlan*>> runs;
-    for (int i = 0; i < 10; ++i) plans.push_back(RandomPlanner(machine, random).make());
-    for (const RandomPlan& plan : plans) {
-      runs.emplace_back(machine->submit(*plan.plan, Inputs{host_numbers(5, input_count)}, {}),
-                        &plan);
-      if (cancels && random() % 3 == 0) runs.back().first->cancel();
-    }
-    for (const auto& [run, plan] : runs) {
-      CHECK(run->wait(0, true));
-      if (run->outcome() == Outcome::cancelled) continue;
-      CHECK(run->outcome() == Outcome::ok);
-      const auto outputs = run->outputs();
-      for (std::size_t i = 0; i < outputs.size(); ++i)
-        wrong += numbers_of(outputs[i]) != plan->expected[i] ? 1 : 0;
-    }
-  }
-  return wrong;
-}
 
 /// A chain or a fan on the GPU alone.
 PlanPtr gpu_chain(const MachineOwner& machine, int nodes) {
@@ -262,7 +154,8 @@ TEST(a_machine_says_what_it_cannot_have) {
   other.of<CudaParams>().ordinal = 1;
   nowhere.of<CudaParams>().library = "/nowhere/libcudart.so";
   CHECK(refused({cpu(1), gpu(1), second}).find("a partition of some SMs") != std::string::npos);
-  CHECK(refused({cpu(1), partition(8, 1), other}).find("one GPU at most") != std::string::npos);
+  CHECK(refused({cpu(1), partition(8, 1), other}).find("GPU 1 does not exist") !=
+        std::string::npos);
   CHECK(refused({cpu(1), partition(8, 9), partition(16, 8)}).find("16 lanes") != std::string::npos);
   CHECK(refused({cpu(1), gpu(1), emulated(1)}).find("emulated") != std::string::npos);
   CHECK(refused({cpu(1), absent}).find("GPU 3 does not exist") != std::string::npos);

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "cuda_fixtures.hpp"
+#include "devices/cuda/device_scope.hpp"
 
 using namespace engine;
 using namespace engine::test;
@@ -37,6 +38,14 @@ struct Cuda {
     cuda::GraphHandle made = nullptr;
     CHECK(api->stream_end_capture.code(a, &made) == expected);
     CHECK((made != nullptr) == (expected == 0));
+  }
+  /// A stream of a second GPU.
+  [[nodiscard]] cuda::StreamHandle elsewhere(const FakeCuda& fake) const {
+    fake.gpus(2);
+    const cuda::DeviceScope other(*api, 1);
+    cuda::StreamHandle stream = nullptr;
+    api->stream_create(&stream, cuda::stream_non_blocking, 0);
+    return stream;
   }
   void finish(cuda::StreamHandle stream) const { api->stream_synchronize.code(stream); }
   [[nodiscard]] cuda::ExecutableHandle graph(cuda::StreamHandle stream) const {
@@ -208,6 +217,53 @@ const std::vector<Bug>& bugs() {
        }},
       {"cudaDeviceReset with streams",
        [](const Cuda& c, const FakeCuda&) { c.api->device_reset(); }},
+      {"launch to a stream of another GPU",
+       [](const Cuda& c, const FakeCuda& fake) {
+         fake.gpus(2);
+         const cuda::DeviceScope other(*c.api, 1);
+         c.kernel(c.a);
+       }},
+      {"a kernel in another GPU's memory",
+       [](const Cuda& c, const FakeCuda& fake) { c.kernel(c.elsewhere(fake)); }},
+      {"cudaEventRecord of another GPU's event",
+       [](const Cuda& c, const FakeCuda& fake) {
+         const cuda::StreamHandle stream = c.elsewhere(fake);
+         const cuda::DeviceScope other(*c.api, 1);
+         c.api->event_record.code(c.event, stream);
+       }},
+      {"cudaMemcpyAsync outside of device memory",
+       [](const Cuda& c, const FakeCuda& fake) {
+         const cuda::StreamHandle stream = c.elsewhere(fake);
+         const cuda::DeviceScope other(*c.api, 1);
+         c.api->copy_async.code(c.device, c.pinned, 256, cuda::host_to_device, stream);
+       }},
+      {"cudaFree of memory of another GPU",
+       [](const Cuda& c, const FakeCuda& fake) {
+         fake.gpus(2);
+         const cuda::DeviceScope other(*c.api, 1);
+         c.api->device_free(c.device);
+       }},
+      {"cudaMemcpyPeerAsync outside of the memory of its GPUs",
+       [](const Cuda& c, const FakeCuda& fake) {
+         const cuda::StreamHandle stream = c.elsewhere(fake);
+         const cuda::DeviceScope other(*c.api, 1);
+         c.api->copy_peer_async.code(c.device, 1, c.device, 0, 256, stream);
+       }},
+      // What is read there must have been written here, as the host has seen.
+      {"a copy between GPUs reads",
+       [](const Cuda& c, const FakeCuda& fake) {
+         c.kernel(c.a);
+         const cuda::StreamHandle stream = c.elsewhere(fake);
+         const cuda::DeviceScope other(*c.api, 1);
+         void* there = nullptr;
+         c.api->device_allocate(&there, 256);
+         c.api->copy_peer_async(there, 1, c.device, 0, 256, stream);
+       }},
+      {"cudaDeviceEnablePeerAccess where there is none",
+       [](const Cuda& c, const FakeCuda& fake) {
+         fake.gpus(2, false);
+         c.api->enable_peer_access.code(1, 0);
+       }},
   };
   return all;
 }

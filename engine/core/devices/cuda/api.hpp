@@ -112,6 +112,9 @@ class Api {
   Function<int*> runtime_version{library_, "cudaRuntimeGetVersion"};
   Function<int*> device_count{library_, "cudaGetDeviceCount"};
   Function<int> set_device{library_, "cudaSetDevice"};
+  Function<int*> get_device{library_, "cudaGetDevice"};
+  Function<int*, int, int> can_access_peer{library_, "cudaDeviceCanAccessPeer"};
+  Function<int, unsigned> enable_peer_access{library_, "cudaDeviceEnablePeerAccess"};
   Function<char*, int, int> bus_id{library_, "cudaDeviceGetPCIBusId"};
   Function<std::size_t*, std::size_t*> memory_info{library_, "cudaMemGetInfo"};
   Function<StreamHandle*, unsigned, int> stream_create{library_, "cudaStreamCreateWithPriority"};
@@ -129,6 +132,10 @@ class Api {
   Function<void*> host_free{library_, "cudaFreeHost"};
   Function<void*, const void*, std::size_t, int, StreamHandle> copy_async{library_,
                                                                           "cudaMemcpyAsync"};
+  /// Target and its GPU, source and its GPU. Directly where peer access is enabled, else CUDA goes
+  /// through the host's memory by itself.
+  Function<void*, int, const void*, int, std::size_t, StreamHandle> copy_peer_async{
+      library_, "cudaMemcpyPeerAsync"};
   Function<StreamHandle, int> stream_begin_capture{library_, "cudaStreamBeginCapture"};
   Function<StreamHandle, GraphHandle*> stream_end_capture{library_, "cudaStreamEndCapture"};
   Function<int*> exchange_capture_mode{library_, "cudaThreadExchangeStreamCaptureMode"};

@@ -20,7 +20,7 @@ namespace engine::cuda {
 /// or a lane of a partition. For one thread.
 class Backlog {
  public:
-  /// From `kernels` on: those of the partitions.
+  /// Copies in are from the host and from other GPUs. From `kernels` on: those of the partitions.
   enum Queue : std::size_t { copies_in, copies_out, kernels };
 
   /// `executors` are the partitions' indices in the machine.
@@ -50,7 +50,7 @@ class Backlog {
   [[nodiscard]] std::vector<Task> take_stopped();
 
   [[nodiscard]] Queue queue_of(const PlanNode& node) const noexcept {
-    if (node.kind == NodeKind::copy) return node.link == 0 ? copies_in : copies_out;
+    if (node.kind == NodeKind::copy) return node.link == link_back ? copies_out : copies_in;
     return kernels_of(partition_of(node.executor));
   }
   [[nodiscard]] static Queue kernels_of(std::size_t partition) noexcept {

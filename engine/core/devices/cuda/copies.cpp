@@ -33,7 +33,12 @@ bool CudaDevice::copy_in(Held& held) {
   Submitted copy{.task = task, .start_ns = now_ns()};
   const ValuePtr source = held.values.inputs[0];
   try {
-    if (const auto* value = dynamic_cast<const CudaValue*>(source.get())) {
+    const auto* value = dynamic_cast<const CudaValue*>(source.get());
+    if (value != nullptr && node.link >= first_peer_link) {
+      const std::uint32_t from = std::uint32_t{node.link} - first_peer_link;
+      held.values.outputs[0] = fetch(machine_.executor(from), *value);
+      copy.kept = source;
+    } else if (value != nullptr) {
       gpu_.streams().wait(gpu_.in_stream, value->written());  // passed on within the device
       held.values.outputs[0] = source;
     } else if (source) {
@@ -68,6 +73,24 @@ ValuePtr CudaDevice::send(const TensorInfo& info, const void* source) {
   if (info.bytes > 0)
     gpu_.api()->copy_async(memory.get(), source, info.bytes, host_to_device,
                            gpu_.streams().handle(gpu_.in_stream));
+  return std::make_shared<CudaValue>(std::move(memory), info);
+}
+
+/// From another GPU, where the value is written. What only that one has lost fails this run alone.
+ValuePtr CudaDevice::fetch(const Device& from, const CudaValue& source) {
+  if (const std::string why = from.failure(); !why.empty()) throw std::runtime_error(why);
+  const StreamHandle stream = gpu_.streams().handle(gpu_.in_stream);
+  const TensorInfo& info = source.info();
+  Memory memory = gpu_.memory().allocate(gpu_.in_stream, info.bytes);
+  if (info.bytes > 0) {
+    const int code = gpu_.api()->copy_peer_async.code(
+        memory.get(), ordinal(), source.data(), gpu_behind(from)->ordinal(), info.bytes, stream);
+    if (code != 0) {
+      const Error error = gpu_.api()->library().error(code, "cudaMemcpyPeerAsync");
+      if (severity_of(gpu_.api()->stream_query.code(stream)) == Severity::fatal) throw error;
+      throw std::runtime_error(error.what());
+    }
+  }
   return std::make_shared<CudaValue>(std::move(memory), info);
 }
 

@@ -15,31 +15,28 @@ constexpr std::int64_t poll_interval_ns = 20'000;     ///< when nothing has happ
 constexpr std::int64_t spin_after_ns = 200'000;       ///< how long polling goes without a pause
 constexpr std::int64_t scan_interval_ns = 1'000'000;  ///< for deadlines that have passed
 
-std::vector<std::uint32_t> executors_of(const std::vector<DeviceParams>& devices) {
-  std::vector<std::uint32_t> executors;
-  for (std::uint32_t i = 0; i < devices.size(); ++i)
-    if (devices[i].kind == "cuda") executors.push_back(i);
-  return executors;
-}
-
 }  // namespace
 
 void CudaKernel::execute(std::span<const ValuePtr>, std::span<ValuePtr>, CancelToken*) const {
   throw std::logic_error("a GPU's kernel cannot be executed by the host");
 }
 
-CudaDevice::CudaDevice(const std::vector<DeviceParams>& devices, Machine& machine)
-    : Device(devices[executors_of(devices)[0]].name, devices[executors_of(devices)[0]].lanes),
-      gpu_(devices),
+CudaDevice::CudaDevice(const GpuParams& params, Machine& machine)
+    : Device(params.partitions.front().name, params.partitions.front().lanes),
+      gpu_(params),
       kernels_(gpu_, [this](const std::string& why) { lose(why); }),
       machine_(machine),
-      backlog_(executors_of(devices)),
+      backlog_(params.executors),
       in_flight_(gpu_.out_stream + 1),
       busy_until_ns_(gpu_.out_stream + 1, 0) {}
 
+const CudaDevice* gpu_behind(const Device& device) noexcept {
+  if (const auto* part = dynamic_cast<const CudaPartition*>(&device)) return &part->gpu();
+  return dynamic_cast<const CudaDevice*>(&device);
+}
+
 bool CudaDevice::shares_memory_with(const Device& other) const noexcept {
-  const auto* partition = dynamic_cast<const CudaPartition*>(&other);
-  return this == &other || (partition != nullptr && &partition->gpu() == this);
+  return gpu_behind(other) == this;
 }
 
 void CudaDevice::start() {

@@ -29,8 +29,9 @@ inline constexpr int max_lanes = static_cast<int>(max_streams - copy_streams);
 /// Events are polled; nothing here waits for the GPU.
 ///
 /// Lanes are streams 0 to L - 1. Copies have a stream for each direction, and go through pinned
-/// memory; a copy into the host ends with a host value. A stream holds at most `queue_depth`
-/// submissions, so that an urgent node overtakes the rest.
+/// memory; a copy into the host ends with a host value. A copy from another GPU is this one's, and
+/// begins when what makes its value has ended there: no event of another GPU is waited for. A
+/// stream holds at most `queue_depth` submissions, so that an urgent node overtakes the rest.
 ///
 /// The GPU may be divided into partitions of its SMs, green contexts: each is a device of its own
 /// with its own lanes, the first of them this object, the others CudaPartitions. They share the
@@ -49,8 +50,7 @@ inline constexpr int max_lanes = static_cast<int>(max_streams - copy_streams);
 /// the device: every run that has or gets a node on it fails with that error, none hangs.
 class CudaDevice final : public Device {
  public:
-  /// Of all devices of the machine, those of kind "cuda" are its partitions.
-  CudaDevice(const std::vector<DeviceParams>& devices, Machine& machine);
+  CudaDevice(const GpuParams& params, Machine& machine);
   ~CudaDevice() override { stop(); }
 
   /// Throws std::runtime_error if CUDA or the GPU cannot be used.
@@ -77,6 +77,9 @@ class CudaDevice final : public Device {
   [[nodiscard]] std::string warning() const override { return gpu_.warning; }
   [[nodiscard]] DeviceStats stats() const override { return stats_of(0); }
   [[nodiscard]] std::string failure() const override;
+
+  /// CUDA's number of the GPU.
+  [[nodiscard]] int ordinal() const noexcept { return gpu_.params.ordinal; }
 
   // --- the same for each partition ---
   [[nodiscard]] std::size_t partition_of(std::uint32_t executor) const noexcept {
@@ -117,6 +120,7 @@ class CudaDevice final : public Device {
   bool copy_in(Held& held);
   bool copy_out(Held& held);
   [[nodiscard]] ValuePtr send(const TensorInfo& info, const void* source);
+  [[nodiscard]] ValuePtr fetch(const Device& from, const CudaValue& source);
   bool give_up(Held& held);
   bool record(Submitted& entry, std::uint32_t stream);
   void abandon(const Task& task, NodeValues& values);
@@ -194,5 +198,8 @@ class CudaPartition final : public Device {
   CudaDevice& gpu_;
   const std::size_t partition_;
 };
+
+/// The GPU that a device is, or is a partition of; null if it is none.
+[[nodiscard]] const CudaDevice* gpu_behind(const Device& device) noexcept;
 
 }  // namespace engine::cuda

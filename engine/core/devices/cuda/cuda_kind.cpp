@@ -1,3 +1,5 @@
+#include <set>
+
 #include "devices/cuda/cuda_device.hpp"
 #include "devices/kinds.hpp"
 
@@ -18,22 +20,32 @@ void check(const DeviceParams& params) {
   params.require(own.backend != nullptr, "a CUDA device needs a backend");
 }
 
-std::vector<DeviceParams> partitions(std::span<const DeviceParams> all) {
-  std::vector<DeviceParams> found;
-  std::ranges::copy_if(all, std::back_inserter(found),
-                       [](const DeviceParams& device) { return device.kind == kind_name; });
-  return found;
+int ordinal_of(const DeviceParams& device) { return device.get<CudaParams>().ordinal; }
+
+/// The GPU of which a device is all or a part.
+GpuParams gpu_of(std::span<const DeviceParams> all, const DeviceParams& device) {
+  GpuParams gpu;
+  std::set<int> others;
+  for (std::uint32_t place = 0; place < all.size(); ++place) {
+    if (all[place].kind != kind_name) continue;
+    if (ordinal_of(all[place]) == ordinal_of(device)) {
+      gpu.partitions.push_back(all[place]);
+      gpu.executors.push_back(place);
+    } else {
+      others.insert(ordinal_of(all[place]));
+    }
+  }
+  gpu.others.assign(others.begin(), others.end());
+  return gpu;
 }
 
-/// A machine has one GPU, whole or in partitions.
-void check_together(std::span<const DeviceParams> all) {
-  const std::vector<DeviceParams> parts = partitions(all);
+/// Each GPU is whole or in partitions.
+void check_gpu(const std::vector<DeviceParams>& parts) {
   const auto first = parts[0].get<CudaParams>();
   int lanes = 0;
   for (const DeviceParams& part : parts) lanes += part.lanes;
   for (const DeviceParams& part : parts) {
     const auto own = part.get<CudaParams>();
-    part.require(own.ordinal == first.ordinal, "a machine has one GPU at most");
     part.require(own.allows_tf32 == first.allows_tf32,
                  "partitions of a GPU all allow TF32, or none");
     part.require(own.providers == first.providers, "partitions of a GPU all use TensorRT, or none");
@@ -42,18 +54,23 @@ void check_together(std::span<const DeviceParams> all) {
     part.require(lanes <= max_lanes,
                  "the partitions of a GPU have at most " + std::to_string(max_lanes) + " lanes");
   }
+}
+
+void check_together(std::span<const DeviceParams> all) {
+  for (const DeviceParams& device : all)
+    if (device.kind == kind_name) check_gpu(gpu_of(all, device).partitions);
   for (const DeviceParams& device : all)
     device.require(!kind_of(device).emulates_memory,
                    "values in emulated memory cannot be exchanged with a CUDA device");
 }
 
-/// The first of them is the GPU itself, the others stand for a partition each.
+/// The first device of a GPU is the GPU itself, the others stand for a partition each.
 std::unique_ptr<Device> open(const Opening& opening) {
   for (const auto& device : opening.earlier)
-    if (auto* gpu = dynamic_cast<CudaDevice*>(device.get()))
+    if (auto* gpu = dynamic_cast<CudaDevice*>(device.get());
+        gpu != nullptr && gpu->ordinal() == ordinal_of(opening.params()))
       return std::make_unique<CudaPartition>(opening.params(), opening.place, *gpu);
-  const std::vector<DeviceParams> all(opening.all.begin(), opening.all.end());
-  return std::make_unique<CudaDevice>(all, opening.machine);
+  return std::make_unique<CudaDevice>(gpu_of(opening.all, opening.params()), opening.machine);
 }
 
 }  // namespace

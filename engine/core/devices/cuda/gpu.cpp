@@ -62,30 +62,23 @@ OpenDevices& open_devices() {
   return devices;
 }
 
-bool is_cuda(const DeviceParams& device) { return device.kind == "cuda"; }
-
-const DeviceParams& first_of(const std::vector<DeviceParams>& devices) {
-  return *std::ranges::find_if(devices, is_cuda);
-}
-
 std::uint32_t lanes_of(const std::vector<DeviceParams>& devices) {
   std::uint32_t lanes = 0;
-  for (const DeviceParams& device : devices)
-    if (is_cuda(device)) lanes += static_cast<std::uint32_t>(device.lanes);
+  for (const DeviceParams& device : devices) lanes += static_cast<std::uint32_t>(device.lanes);
   return lanes;
 }
 
 }  // namespace
 
-Gpu::Gpu(const std::vector<DeviceParams>& devices)
-    : params(first_of(devices).get<CudaParams>()),
-      name(first_of(devices).name),
-      in_stream(lanes_of(devices)),
+Gpu::Gpu(const GpuParams& opened)
+    : params(opened.partitions.front().get<CudaParams>()),
+      name(opened.partitions.front().name),
+      in_stream(lanes_of(opened.partitions)),
       out_stream(in_stream + 1),
-      memory_bytes_(first_of(devices).memory_bytes) {
+      memory_bytes_(opened.partitions.front().memory_bytes),
+      others_(opened.others) {
   std::uint32_t first_lane = 0;
-  for (const DeviceParams& device : devices) {
-    if (!is_cuda(device)) continue;
+  for (const DeviceParams& device : opened.partitions) {
     const auto lanes = static_cast<std::uint32_t>(device.lanes);
     partitions.emplace_back(device, first_lane, lanes);
     first_lane += lanes;
@@ -102,6 +95,7 @@ void Gpu::open() {
                                 std::to_string(devices));
   api_->set_device(params.ordinal);
   ignore_captures_of_others(*api_);
+  reach_others();
   divide();
   streams_ = std::make_unique<Streams>(
       api_, out_stream + 1, [this](std::uint32_t stream) { return make_stream(stream); });
@@ -117,6 +111,17 @@ std::string Gpu::bus_id() const {
   std::array<char, 64> text{};
   api_->bus_id(text.data(), static_cast<int>(text.size() - 1), params.ordinal);
   return text.data();
+}
+
+/// Lets copies from the machine's other GPUs come directly. Where that cannot be, CUDA takes them
+/// through the host's memory.
+void Gpu::reach_others() const noexcept {
+  for (const int other : others_) {
+    int can = 0;
+    if (api_->can_access_peer.code(&can, params.ordinal, other) == 0 && can != 0)
+      api_->enable_peer_access.code(other, 0);  // or another machine of the process did
+  }
+  api_->last_error.code();  // what was refused is no error of those who ask next
 }
 
 /// Divides the GPU where that was asked for and can be done.

@@ -14,6 +14,13 @@
 
 namespace engine::cuda {
 
+/// What a GPU is opened with.
+struct GpuParams {
+  std::vector<DeviceParams> partitions;  ///< devices of the machine that are this GPU
+  std::vector<std::uint32_t> executors;  ///< their places in it
+  std::vector<int> others;               ///< CUDA's numbers of its other GPUs
+};
+
 /// A device of the machine: lanes of the GPU, on some of its SMs or on all.
 struct Partition {
   DeviceParams params;
@@ -33,8 +40,7 @@ struct Health {
 /// and the partitions once it is open, and ask for stats().
 class Gpu {
  public:
-  /// Of all devices of the machine, those of kind "cuda" are its partitions.
-  explicit Gpu(const std::vector<DeviceParams>& devices);
+  explicit Gpu(const GpuParams& opened);
 
   /// Throws Error, or std::exception naming what is wrong.
   void open();
@@ -68,10 +74,12 @@ class Gpu {
   std::string warning;
 
  private:
+  void reach_others() const noexcept;
   void divide();
   [[nodiscard]] StreamHandle make_stream(std::uint32_t stream);
 
   const std::size_t memory_bytes_;
+  const std::vector<int> others_;
   ApiPtr api_;
   std::unique_ptr<Partitions> green_contexts_;  ///< null: streams of the whole GPU
   std::unique_ptr<Streams> streams_;

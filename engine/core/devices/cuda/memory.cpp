@@ -3,13 +3,16 @@
 #include <algorithm>
 
 #include "devices/cuda/captures.hpp"
+#include "devices/cuda/device_scope.hpp"
 
 namespace engine::cuda {
 
 namespace {
 
-/// Whoever holds the last value may capture, as may any other thread.
-void free_on_any_thread(const Api& api, const Function<void*>& free, void* chunk) noexcept {
+/// Whoever holds the last value may capture, as may any other thread, or use another GPU.
+void free_on_any_thread(const Api& api, int device, const Function<void*>& free,
+                        void* chunk) noexcept {
+  const DeviceScope scope(api, device);
   const CaptureModeScope mode(api);
   free.code(chunk);
 }
@@ -17,7 +20,11 @@ void free_on_any_thread(const Api& api, const Function<void*>& free, void* chunk
 }  // namespace
 
 DevicePool::DevicePool(ApiPtr api, Streams& streams, const Params& params)
-    : api_(std::move(api)), streams_(streams), params_(params), pools_(params.pools) {
+    : api_(std::move(api)),
+      device_(current_device(*api_)),
+      streams_(streams),
+      params_(params),
+      pools_(params.pools) {
   const std::size_t share = params.reserve_bytes / params.pools;
   for (std::uint32_t pool = 0; share > 0 && pool < params.pools; ++pool) {
     if (!grow(pool, Ranges::rounded(share), 0)) throw exhausted(share);
@@ -122,7 +129,7 @@ void DevicePool::release(void* block) noexcept {
   used_bytes_ -= pool.give(begin);
   if (!closed_) return;
   for (const auto& [chunk, bytes] : pool.drop_chunks([](const Uses&) { return true; })) {
-    if (!forgotten_) free_on_any_thread(*api_, api_->device_free, chunk);
+    if (!forgotten_) free_on_any_thread(*api_, device_, api_->device_free, chunk);
     device_bytes_ -= bytes;
   }
 }
@@ -139,7 +146,7 @@ void DevicePool::close() noexcept {
   closed_ = true;
   for (Ranges& pool : pools_)
     for (const auto& [chunk, bytes] : pool.drop_chunks([](const Uses&) { return true; })) {
-      free_on_any_thread(*api_, api_->device_free, chunk);
+      free_on_any_thread(*api_, device_, api_->device_free, chunk);
       device_bytes_ -= bytes;
     }
 }
@@ -176,7 +183,8 @@ Error DevicePool::exhausted(std::size_t bytes) const {
                                         : ", the limit is " + std::to_string(params_.limit_bytes))};
 }
 
-PinnedPool::PinnedPool(ApiPtr api, std::size_t bytes) : api_(std::move(api)) {
+PinnedPool::PinnedPool(ApiPtr api, std::size_t bytes)
+    : api_(std::move(api)), device_(current_device(*api_)) {
   if (bytes > 0) grow(bytes);
 }
 
@@ -213,7 +221,7 @@ void PinnedPool::release(void* block) noexcept {
   ranges_.give(static_cast<std::byte*>(block));
   if (!closed_) return;
   for (const auto& [chunk, bytes] : ranges_.drop_chunks([](const Uses&) { return true; }))
-    if (!forgotten_) free_on_any_thread(*api_, api_->host_free, chunk);
+    if (!forgotten_) free_on_any_thread(*api_, device_, api_->host_free, chunk);
 }
 
 bool PinnedPool::holds(const void* address) const {
@@ -241,7 +249,7 @@ void PinnedPool::close() noexcept {
   if (closed_) return;
   closed_ = true;
   for (const auto& [chunk, bytes] : ranges_.drop_chunks([](const Uses&) { return true; }))
-    free_on_any_thread(*api_, api_->host_free, chunk);
+    free_on_any_thread(*api_, device_, api_->host_free, chunk);
 }
 
 void PinnedPool::forget() noexcept {

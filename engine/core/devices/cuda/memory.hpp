@@ -74,6 +74,7 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   [[nodiscard]] Error exhausted(std::size_t bytes) const;
 
   const ApiPtr api_;
+  const int device_;  ///< the GPU that was current when it was made
   Streams& streams_;
   const Params params_;
   mutable std::mutex mutex_;  // guards all below
@@ -113,6 +114,7 @@ class PinnedPool : public std::enable_shared_from_this<PinnedPool> {
   void grow(std::size_t bytes);
 
   const ApiPtr api_;
+  const int device_;          ///< as DevicePool's
   mutable std::mutex mutex_;  // guards all below
   Ranges ranges_;
   std::size_t bytes_ = 0, lent_bytes_ = 0;

@@ -172,6 +172,7 @@ void CudaDevice::end(Submitted& entry) {
   const PlanNode& node = run.plan().node(task.node);
   const bool is_copy_out = backlog_.queue_of(node) == Backlog::copies_out;
   if (is_copy_out) receive(entry);
+  entry.kept.reset();  // memory of another GPU, say, which may be closed when the run has ended
   Partition& partition = gpu_.partitions[partition_of(node.executor)];
   partition.executed.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
   std::int64_t& busy_until_ns = busy_until_ns_[entry.stamp.stream];
