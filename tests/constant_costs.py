@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Sequence
+from dataclasses import replace
 
 from surplus.engine.devices.links import DEFAULT_PRESET, host_links, link_figures
 from surplus.engine.devices.spec import DeviceSpec
@@ -92,3 +94,20 @@ def sliced_plan(graph: Graph, problem: Problem, count: int) -> Plan:
     bounds = [i * len(graph.tasks) // count for i in range(count + 1)]
     groups = [TaskGroup(tuple(range(a, b)), 0) for a, b in itertools.pairwise(bounds)]
     return plan_of_groups(graph, GroupGraph(problem, groups), f"{count} slices")
+
+
+def plan_in_turns(
+    graph: Graph, specs: tuple[DeviceSpec, ...], service_ns: int = 1_000, on: Sequence[str] = ()
+) -> Plan:
+    """Every task a segment of its own, on the devices, or those named, in turn.
+
+    An emulated one charges ``service_ns`` for each.
+    """
+    problem = constant_problem(graph, specs)
+    count = len(graph.tasks)
+    used = [i for i, spec in enumerate(specs) if not on or spec.name in on]
+    device_of = tuple(used[i % len(used)] for i in range(count))
+    turns = Placement(device_of, tuple(range(count)), "in turn")
+    plan = plan_of_groups(graph, per_task(problem, turns), turns.policy)
+    charged = tuple(replace(segment, service_ns=service_ns) for segment in plan.segments)
+    return replace(plan, segments=charged)

@@ -30,8 +30,8 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         "--on-device-loss",
         choices=("restart", "fail", "recreate", "cpu"),
         help="after a GPU was lost: end with status 75 for a supervisor to start anew, fail its"
-        " models' queries, try to open it again, or go on without it (default restart; under a"
-        " policy for several models, when no device is left)",
+        " models' queries, try to open it again, or go on without it, on the other GPUs of its kind"
+        " or the CPU (default restart; under a policy for several models, when no device is left)",
     )
     _add_ports(parser)
     add_observation(parser)

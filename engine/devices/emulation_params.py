@@ -11,6 +11,8 @@ class EmulationParams:
 
     Parameters
     ----------
+    device : str
+        Which one does, by name, as ``emulated:a``; empty: all of them.
     submit_ns : int, optional
         What a submission costs the device's submitting thread; by default what its preset says.
     slowdown : tuple of float, optional
@@ -31,6 +33,7 @@ class EmulationParams:
         Whether the device refuses to prepare segments.
     """
 
+    device: str = ""
     submit_ns: int | None = None
     slowdown: tuple[float, ...] | None = None
     capture_ns: int = 0

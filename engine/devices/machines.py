@@ -42,18 +42,24 @@ class _Machines:
         self.left = (*self.by_key.values(), *self.last_on.values())
         self.by_key, self.last_on, self.lock = {}, {}, threading.Lock()
 
-    def loss(self, key: _Key) -> str:
-        """Why one of the devices is lost; CUDA loses a GPU for all machines of the process."""
+    def losses(self, key: _Key) -> dict[str, str]:
+        """Why memories of the devices are lost; CUDA loses a GPU for all machines of a process."""
         found = (self.by_key[other] for other in self.sharing(key))
         last = (self.last_on[gpu] for gpu in _gpus(key[0]) if gpu in self.last_on)
-        return next(filter(None, map(loss_of, (*found, *last))), "")
+        memories = {spec.memory for spec in key[0]}
+        lost: dict[str, str] = {}
+        for machine in (*found, *last):
+            for name, why in device_losses(machine).items():
+                if (memory := name.partition("[")[0]) in memories:
+                    lost.setdefault(memory, why)
+        return lost
 
     def close_lost(self, key: _Key, *, reopens: bool) -> None:
         """Before these devices are opened: close what lost one of them, or refuse."""
-        why = self.loss(key)
-        if why and not reopens:
-            raise DeviceLostError(why)
-        for other in self.sharing(key) if why else ():
+        lost = self.losses(key)
+        if lost and not reopens:
+            raise DeviceLostError("; ".join(lost.values()))
+        for other in self.sharing(key) if lost else ():
             self.by_key.pop(other).close(drains=True)
 
     def sharing(self, key: _Key) -> list[_Key]:
@@ -108,19 +114,31 @@ def open_machines() -> list[_core.Machine]:
         return list(_MACHINES.by_key.values())
 
 
+def device_losses(machine: _core.Machine) -> dict[str, str]:
+    """Its devices that are lost, and why."""
+    rows = machine.stats()["devices"]
+    return {row["name"]: " ".join(row["failure"].split()) for row in rows if "failure" in row}
+
+
 def loss_of(machine: _core.Machine, names: Collection[str] | None = None) -> str:
     """Which of its devices, or of those named, are lost and why; empty if none is."""
-    rows = machine.stats()["devices"]
-    lost = (row for row in rows if "failure" in row and (names is None or row["name"] in names))
-    return "; ".join(dict.fromkeys(" ".join(row["failure"].split()) for row in lost))
+    lost = device_losses(machine).items()
+    return "; ".join(dict.fromkeys(why for name, why in lost if names is None or name in names))
 
 
 def has_lost(
     specs: Sequence[DeviceSpec], emulation: EmulationParams | None = None, *, reopens: bool = False
 ) -> bool:
     """Whether one of the devices was lost, so that ``machine_for`` opens them again or refuses."""
+    return bool(lost_memories(specs, emulation, reopens=reopens))
+
+
+def lost_memories(
+    specs: Sequence[DeviceSpec], emulation: EmulationParams | None = None, *, reopens: bool = False
+) -> set[str]:
+    """Those of the devices that were lost."""
     with _MACHINES.lock:
-        return bool(_MACHINES.loss(_key(specs, emulation, reopens)))
+        return set(_MACHINES.losses(_key(specs, emulation, reopens)))
 
 
 def close_lost(

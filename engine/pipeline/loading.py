@@ -19,7 +19,7 @@ from surplus.engine.errors import ConfigError, DeviceLostError, EngineError, one
 from surplus.engine.native import load_runtime
 from surplus.engine.pipeline.load_job import LoadJob
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.planning.on_machine import close_lost, has_lost
+from surplus.engine.planning.on_machine import after_losses, close_lost, has_lost
 from surplus.engine.planning.progress import ProgressCallback, no_progress
 from surplus.engine.runtime.free_memory import released_at_the_end
 from surplus.engine.runtime.model import Model
@@ -88,7 +88,7 @@ def load_with(
         One of engine/errors.py, naming what is wrong.
     """
     add_custom_operators(params.custom_operators)
-    ways = params.after_losses()
+    ways = after_losses(params)
     while True:
         try:
             with params.load_limit(path):

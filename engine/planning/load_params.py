@@ -5,9 +5,9 @@ Long because all settings are one object, each with what it means and what it ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,8 +82,9 @@ class LoadParams:
         How much of each GPU's memory plans may use, for example ``4GiB``; empty is all of it.
     on_device_loss : {"fail", "recreate", "cpu"}
         What queries, and loading, do after a GPU was lost: fail, try to open it again after a reset
-        of CUDA, or go on without it. After most fatal errors only a new process can use the GPU:
-        NVIDIA promises nothing of a reset.
+        of CUDA, or go on without it: with another GPU of its kind that is named, or with the CPU.
+        Models that do not use the lost one go on in any case. After most fatal errors only a new
+        process can use the GPU: NVIDIA promises nothing of a reset.
     max_load_s : float
         Seconds after which a load ends with an error, whatever it is about, ``tune_s`` not counted;
         0 is no limit.
@@ -316,13 +317,6 @@ class LoadParams:
     def reopens(self) -> bool:
         """Whether devices that were lost are opened again."""
         return self.on_device_loss == OnDeviceLoss.RECREATE
-
-    def after_losses(self) -> Iterator[LoadParams]:
-        """How to load where loading has lost a device: a later way if one loses it, too."""
-        if self.reopens:
-            yield self
-        if self.on_device_loss != OnDeviceLoss.FAIL:
-            yield replace(self, devices=self.specs()[0].text)
 
     def tuning(self) -> TuneParams:
         """For how long to tune, and what there is nothing to learn of."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
 from surplus.engine import _core
 from surplus.engine.devices import machines
 from surplus.engine.planning.load_params import LoadParams
@@ -34,8 +37,26 @@ def recovery_of(params: LoadParams) -> Recovery | None:
     specs = params.specs()
     if params.on_device_loss == OnDeviceLoss.FAIL or all(s.traits.is_host for s in specs):
         return None
-    return Recovery(
-        OnDeviceLoss(params.on_device_loss),
-        recreate=lambda: machine_of(params),
-        without=lambda: machines.machine_for(specs[:1]),
-    )
+
+    def opened(names: Collection[str]) -> _core.Machine:
+        kept = [spec for spec in specs if spec.name in names]
+        return machines.machine_for(kept, params.emulation, reopens=params.reopens)
+
+    kinds = {spec.name: (spec.kind, spec.preset) for spec in specs}
+    return Recovery(OnDeviceLoss(params.on_device_loss), opened, kinds)
+
+
+def after_losses(params: LoadParams) -> Iterator[LoadParams]:
+    """How to load where loading has lost a device: a later way if one loses it, too.
+
+    With all devices, opened again; without those that are lost by then; on the CPU.
+    """
+    if params.reopens:
+        yield params
+    while params.on_device_loss != OnDeviceLoss.FAIL and len(params.specs()) > 1:
+        specs = params.specs()
+        lost = machines.lost_memories(specs, params.emulation, reopens=params.reopens)
+        kept = [spec for spec in specs if spec.memory not in lost]
+        kept = kept if len(kept) < len(specs) else [*specs[:1]]
+        params = replace(params, devices=",".join(spec.text for spec in kept))
+        yield params

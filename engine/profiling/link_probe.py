@@ -45,12 +45,22 @@ class CopyTimes:
 
 
 class LinkProbe:
-    """Times copies on one device of a machine that does nothing else meanwhile."""
+    """Times copies on one device of a machine that does nothing else meanwhile.
+
+    Parameters
+    ----------
+    other : int
+        Where copies come from and go to: the host, or a second device.
+    """
 
     def __init__(
-        self, machine: _core.Machine, device: int, params: ProbeParams | None = None
+        self,
+        machine: _core.Machine,
+        device: int,
+        params: ProbeParams | None = None,
+        other: int = HOST,
     ) -> None:
-        self._machine, self._device = machine, device
+        self._machine, self._device, self._other = machine, device, other
         self._params = params or ProbeParams()
 
     def copies(self, size_bytes: int) -> tuple[CopyTimes, CopyTimes]:
@@ -84,19 +94,23 @@ class LinkProbe:
         return [row[first : first + count] for row in rows]
 
     def _there(self, builder: _core.PlanBuilder, source: int, count: int) -> int:
-        for number in range(count):
-            target = builder.add_value(f"x there {number}")
-            builder.add_copy(f"there {number}", HOST, self._device, source, target, rank=number)
-        return 0
+        return _copies(builder, source, count, self._other, self._device)
 
     def _back(self, builder: _core.PlanBuilder, source: int, count: int) -> int:
-        """Copies that are all ready at the same moment, when the tensor has come."""
-        away = builder.add_value("x there")
-        builder.add_copy("there", HOST, self._device, source, away)
-        for number in range(count):
-            target = builder.add_value(f"x back {number}")
-            builder.add_copy(f"back {number}", self._device, HOST, away, target, rank=1 + number)
-        return 1
+        return _copies(builder, source, count, self._device, self._other)
+
+
+def _copies(builder: _core.PlanBuilder, given: int, count: int, source: int, target: int) -> int:
+    """Copies that are all ready at the same moment, when the tensor has come to their source."""
+    brought = given
+    if source != HOST:
+        brought = builder.add_value("x brought")
+        builder.add_copy("bring", HOST, source, given, brought)
+    first = int(source != HOST)
+    for number in range(count):
+        copied = builder.add_value(f"x {number}")
+        builder.add_copy(f"copy {number}", source, target, brought, copied, rank=first + number)
+    return first
 
 
 def fitted_link(
@@ -136,9 +150,13 @@ def fitted_link(
 
 
 def measured_links(
-    probe: LinkProbe, memory: str, staging_bytes: int | None, sizes: Sequence[int] = SIZES
+    probe: LinkProbe,
+    memory: str,
+    staging_bytes: int | None,
+    sizes: Sequence[int] = SIZES,
+    other: str = HOST_MEMORY,
 ) -> tuple[Link, Link]:
-    """Both directions between the host and a device's memory.
+    """Both directions between the memory of the host, or another one, and a device's.
 
     Raises
     ------
@@ -146,8 +164,8 @@ def measured_links(
         If a run fails.
     """
     found = [probe.copies(size) for size in sizes]
-    there = fitted_link(HOST_MEMORY, memory, [pair[0] for pair in found], staging_bytes)
-    back = fitted_link(memory, HOST_MEMORY, [pair[1] for pair in found], staging_bytes)
+    there = fitted_link(other, memory, [pair[0] for pair in found], staging_bytes)
+    back = fitted_link(memory, other, [pair[1] for pair in found], staging_bytes)
     return there, back
 
 

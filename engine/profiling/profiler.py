@@ -22,6 +22,7 @@ from surplus.engine.profiling.disturbance import Watch
 from surplus.engine.profiling.measured_gpu import MeasuredGpu, measured_gpu
 from surplus.engine.profiling.measured_plugin import MeasuredPlugin, measured_plugin
 from surplus.engine.profiling.operator_probe import OperatorCost
+from surplus.engine.profiling.peer_links import peer_links
 from surplus.engine.profiling.planning_time import UNLIMITED, PlanningTime
 from surplus.engine.profiling.profile import Profile, TaskProfile, TensorProfile
 from surplus.engine.profiling.roofline import (
@@ -108,7 +109,7 @@ def profile_graph(
             whole = _whole_on_cpus(graph, specs, inputs, cpu, progress or _silent)
             away = _whole_on_gpus(inputs, gpus) if graph.tasks else {}
             devices = tuple(_device(spec, gpus) for spec in specs)
-            links = _links(specs, gpus)
+            links = _links(specs, gpus, open_machine)
     finally:
         store.close()
     return Profile(
@@ -235,15 +236,23 @@ def _device(spec: DeviceSpec, gpus: Mapping[str, Measured]) -> DeviceProfile:
     )
 
 
-def _links(specs: Sequence[DeviceSpec], gpus: Mapping[str, Measured]) -> tuple[Link, ...]:
-    """Both directions to each device's memory, and between two devices through the host."""
+def _links(
+    specs: Sequence[DeviceSpec], gpus: Mapping[str, Measured], open_machine: OpenMachine | None
+) -> tuple[Link, ...]:
+    """Both directions to each device's memory, and between two devices.
+
+    These go through the host, but for GPUs that copy to each other, which is measured.
+    """
     pairs = {s.memory: _pair(s, gpus) for s in specs if not s.traits.is_host}
-    links = [link for pair in pairs.values() for link in pair]
+    links = {(link.source, link.target): link for pair in pairs.values() for link in pair}
     for source, (_, down) in pairs.items():
         for target, (up, _) in pairs.items():
             if source != target:
-                links.append(through_host(down, up))
-    return tuple(links)
+                links[source, target] = through_host(down, up)
+    peers = [spec for spec in specs if isinstance(gpus.get(spec.name), MeasuredGpu)]
+    if open_machine is not None:
+        links |= {(link.source, link.target): link for link in peer_links(peers, open_machine)}
+    return tuple(links.values())
 
 
 def _pair(spec: DeviceSpec, gpus: Mapping[str, Measured]) -> tuple[Link, Link]:

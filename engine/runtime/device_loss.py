@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
+from operator import or_
 
 from surplus.engine import _core
-from surplus.engine.devices.machines import loss_of
+from surplus.engine.devices.machines import device_losses, loss_of
 from surplus.engine.errors import DeviceError, EngineError
+from surplus.engine.runtime.moved_plan import moved_plan
 from surplus.engine.segmentation.plan import Plan
-from surplus.placement.timeline import Timeline
 
 _log = logging.getLogger(__name__)
 
+_ALL = (1 << 64) - 1
+
 
 class OnDeviceLoss(StrEnum):
-    """``FAIL`` every query, open the device again (``RECREATE``), or go on without it (``CPU``).
+    """``FAIL`` every query, open the device again (``RECREATE``), or go on without it (``CPU``):
+    with another one of its kind that the model may use, else with the CPU.
 
     CUDA promises to none but a new process that it can use a GPU again, so ``RECREATE`` is an
     attempt. Where a device cannot be opened again, ``RECREATE`` goes on without it, too.
@@ -40,18 +45,23 @@ class Recovery:
     ----------
     choice : OnDeviceLoss
         What the user chose.
-    recreate : callable
-        A machine with the same devices, opened again.
-    without : callable
-        A machine with the CPU's lanes alone.
+    opened : callable
+        A machine with the devices of these names, opened again where one was lost.
+    kinds : mapping of str to hashable
+        As of ``moved_plan``.
     """
 
     choice: OnDeviceLoss
-    recreate: Callable[[], _core.Machine]
-    without: Callable[[], _core.Machine]
+    opened: Callable[[Sequence[str]], _core.Machine]
+    kinds: Mapping[str, Hashable]
 
-    def ways(self, plan: Plan) -> Iterator[tuple[Plan, _core.Machine]]:
+    def ways(self, plan: Plan, lost: Collection[str]) -> Iterator[tuple[Plan, _core.Machine]]:
         """Plans to go on with and their machines, the best first: a later one if one fails.
+
+        Parameters
+        ----------
+        lost : collection of str
+            Devices that are lost; empty if that is not known of any.
 
         Raises
         ------
@@ -60,13 +70,22 @@ class Recovery:
         """
         if self.choice is OnDeviceLoss.FAIL:
             raise DeviceError(f"a device of {', '.join(plan.devices)} is lost")
-        if self.choice is OnDeviceLoss.RECREATE:
+        cpu = plan.devices[:1]
+        left = tuple(name for name in plan.devices if name not in lost) if lost else cpu
+        again = [plan.devices] if self.choice is OnDeviceLoss.RECREATE else []
+        for names in dict.fromkeys((*again, left, cpu)):
             try:
-                yield plan, self.recreate()
+                machine = self.opened(names)
             except (EngineError, RuntimeError) as error:
-                _log.warning("the lost device cannot be opened again: %s", error)
-        machine = self.without()
-        yield on_cpu(plan, machine.stats()["devices"][0]["lanes"]), machine
+                if names == cpu:
+                    raise
+                _log.warning("%s cannot be opened again: %s", ", ".join(names), error)
+                continue
+            if names == plan.devices:
+                yield plan, machine
+                continue
+            lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
+            yield moved_plan(plan, lanes, self.kinds), machine
 
 
 class LossGuard:
@@ -83,12 +102,17 @@ class LossGuard:
         self._recovery = recovery
         self._name = name
         self._lock = threading.Lock()
+        self._devices = _ALL
         self.warning = ""
 
     @property
     def is_due(self) -> bool:
         """Whether a query submitted now could only fail; costs well below a microsecond."""
-        return self._machine.is_lost
+        return self._machine.has_lost(self._devices)
+
+    def watch(self, devices: Iterable[int]) -> None:
+        """Of which devices a loss matters from now on, a bit each: what its plans use."""
+        self._devices = reduce(or_, devices, 0)
 
     def recover(self, plan: Plan, adopt: Callable[[Plan, _core.Machine], None]) -> None:
         """Hand the model what to go on with. Takes as long as its sessions take to open.
@@ -114,7 +138,7 @@ class LossGuard:
         self, plan: Plan, adopt: Callable[[Plan, _core.Machine], None]
     ) -> tuple[Plan, _core.Machine]:
         refused: EngineError | None = None
-        for following, machine in self._recovery.ways(plan):
+        for following, machine in self._recovery.ways(plan, device_losses(self._machine)):
             try:
                 adopt(following, machine)
                 return following, machine
@@ -122,32 +146,3 @@ class LossGuard:
                 _log.warning("%s cannot be gone on with: %s", ", ".join(following.devices), error)
                 refused = error
         raise refused or DeviceError("nothing is left to go on with")
-
-
-def on_cpu(plan: Plan, lanes: int) -> Plan:
-    """The same segments on the CPU alone; a plan of one segment on all of its lanes.
-
-    What was predicted no longer holds, so nothing is.
-    """
-    width = lanes if len(plan.segments) == 1 else None
-    moved = (
-        replace(
-            segment,
-            device=0,
-            width=width or segment.width,
-            captured=False,
-            not_captured="",
-            launch_ns=0,
-        )
-        for segment in plan.segments
-    )
-    return replace(
-        plan,
-        name=f"{plan.name} on cpu",
-        devices=plan.devices[:1],
-        memories=plan.memories[:1],
-        segments=tuple(moved),
-        copies=(),
-        predicted=Timeline((), plan.predicted.origin),
-        bound_ns=0,
-    )

@@ -112,6 +112,7 @@ class Model:
     def guard(self, machine: _core.Machine, recovery: Recovery | None) -> None:
         """Go on so from now on when ``machine``, on which it runs, loses a device."""
         self._guard = None if recovery is None else LossGuard(machine, recovery, self.graph.name)
+        self._lead()
 
     def close(self) -> None:
         """Refuse queries from now on; sessions and weights go with the last that is in flight."""
@@ -300,6 +301,8 @@ class Model:
         answers = not self._is_closed and self._trial is None
         left_behind = isinstance(self._guard, LeftBehind)
         prepared = self._prepared if answers and not left_behind else None
+        if isinstance(self._guard, LossGuard):
+            self._guard.watch(opened.native.devices for opened in self._opened())
         lead(self.route, prepared, self._switch, self._ports, id(self))
 
     def prepare(self, plan: Plan) -> Prepared:

@@ -21,6 +21,7 @@ def test_cpu_takes_all_cores_by_default() -> None:
         ("cpu,cuda:0", 16, 15),
         ("cpu,emulated:gpu,plugin:webgpu", 16, 14),
         ("cuda:0[64sm],cuda:0[32sm]", 16, 15),
+        ("cuda:0:4,cuda:1:4", 16, 14),
         ("cuda:0", 1, 1),
         ("cpu:16,cuda:0", 16, 16),
     ],

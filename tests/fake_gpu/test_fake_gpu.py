@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,17 @@ TESTS = Path(__file__).parents[1]
     ],
 )
 def test_on_a_fake_gpu(gpu: FakeGpu, cases: str) -> None:
+    on_a_fake_gpu(gpu.environment, cases)
+
+
+def on_a_fake_gpu(environment: Mapping[str, str], cases: str) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(TESTS / cases)]
-    done = subprocess.run(command, env=gpu.environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_on_two_fake_gpus(gpu: FakeGpu) -> None:
+    on_a_fake_gpu({**gpu.environment, "FAKE_GPUS": "2"}, "fake_gpu/two_gpus_on_fake_gpu.py")
 
 
 def test_tensorrt_by_segment(gpu: FakeGpu, tmp_path: Path) -> None:

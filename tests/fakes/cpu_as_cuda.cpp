@@ -41,12 +41,11 @@ struct Shim {
   Table real_table = nullptr;
   const Api* real = nullptr;
   std::array<const void*, slots> table{};
-  OrtMemoryInfo* gpu_info = nullptr;
-  OrtAllocator* gpu_allocator = nullptr;
+  std::map<const OrtMemoryInfo*, OrtAllocator*> gpus;  ///< null until it is registered
   std::map<OrtSessionOptions*, void*> streams_of_options;
   std::map<OrtSession*, void*> streams;
-  /// Outputs in the order of binding, and whether the run allocates them.
-  std::map<const OrtIoBinding*, std::vector<std::pair<std::string, bool>>> outputs;
+  /// Outputs in the order of binding, and what allocates them in the run, if that does.
+  std::map<const OrtIoBinding*, std::vector<std::pair<std::string, OrtAllocator*>>> outputs;
 };
 
 Shim& shim() {
@@ -162,30 +161,37 @@ OrtStatus* create_memory_info(const char* name, int allocator, int id, int memor
                               OrtMemoryInfo** out) {
   const bool is_gpu = std::strcmp(name, "Cuda") == 0;
   OrtStatus* status = real().create_memory_info(is_gpu ? "Cpu" : name, allocator, id, memory, out);
-  if (is_gpu && status == nullptr) shim().gpu_info = *out;
+  const std::lock_guard lock(shim().mutex);
+  if (is_gpu && status == nullptr) shim().gpus[*out] = nullptr;
   return status;
 }
 
 OrtStatus* register_allocator(OrtEnv* env, OrtAllocator* allocator) {
-  if (shim().gpu_info == nullptr || allocator->Info(allocator) != shim().gpu_info)
-    return real().register_allocator(env, allocator);
-  shim().gpu_allocator = allocator;
+  const std::lock_guard lock(shim().mutex);
+  const auto gpu = shim().gpus.find(allocator->Info(allocator));
+  if (gpu == shim().gpus.end()) return real().register_allocator(env, allocator);
+  gpu->second = allocator;
   return nullptr;
 }
 
-std::vector<std::pair<std::string, bool>>& outputs_of(const OrtIoBinding* binding) {
+OrtAllocator* allocator_of(const OrtMemoryInfo* gpu) {
+  const std::lock_guard lock(shim().mutex);
+  return shim().gpus.at(gpu);
+}
+
+std::vector<std::pair<std::string, OrtAllocator*>>& outputs_of(const OrtIoBinding* binding) {
   const std::lock_guard lock(shim().mutex);
   return shim().outputs[binding];
 }
 
 OrtStatus* bind_output(OrtIoBinding* binding, const char* name, const OrtValue* value) {
-  outputs_of(binding).emplace_back(name, false);
+  outputs_of(binding).emplace_back(name, nullptr);
   return real().bind_output(binding, name, value);
 }
 
 OrtStatus* bind_output_to_device(OrtIoBinding* binding, const char* name,
                                  const OrtMemoryInfo* info) {
-  outputs_of(binding).emplace_back(name, true);
+  outputs_of(binding).emplace_back(name, allocator_of(info));
   return real().bind_output_to_device(binding, name, info);
 }
 
@@ -202,8 +208,8 @@ void release_binding(OrtIoBinding* binding) {
   real().release_binding(binding);
 }
 
-/// The same tensor in memory of the registered allocator.
-OrtValue* moved(OrtValue* made) {
+/// The same tensor in memory of a GPU's allocator.
+OrtValue* moved(OrtValue* made, OrtAllocator* allocator) {
   void* data = nullptr;
   std::size_t bytes = 0, rank = 0;
   int type = 0;
@@ -217,7 +223,6 @@ OrtValue* moved(OrtValue* made) {
   real().tensor_element_type(info, &type);
   real().release_tensor_type(info);
   if (bytes == 0) return made;
-  OrtAllocator* const allocator = shim().gpu_allocator;
   void* const there = allocator->AllocOnStream(allocator, bytes, nullptr);
   std::memcpy(there, data, bytes);
   OrtValue* value = nullptr;
@@ -248,9 +253,9 @@ OrtStatus* run_with_binding(OrtSession* session, const OrtRunOptions* options,
   if (OrtStatus* error = real().bound_output_values(binding, allocator, &values, &count))
     return error;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto& [name, is_open] = outputs_of(binding)[i];
-    if (is_open) {
-      values[i] = moved(values[i]);
+    const auto& [name, gpu] = outputs_of(binding)[i];
+    if (gpu != nullptr) {
+      values[i] = moved(values[i], gpu);
       real().bind_output(bound, name.c_str(), values[i]);
     }
     real().release_value(values[i]);

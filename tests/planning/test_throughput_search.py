@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -34,20 +35,24 @@ MS = 1_000_000
 COUNT = len(PROBLEM.tasks)
 
 
-def costs_of(memory_bytes: int | None = None) -> Costs:
-    """A head of 10 ms, 36 tasks of 0.5 ms side by side, a tail; the GPU takes 1.5 times as long
+def costs_of(memory_bytes: int | None = None, gpus: int = 1) -> Costs:
+    """A head of 10 ms, 36 tasks of 0.5 ms side by side, a tail; a GPU takes 1.5 times as long
     for all but the head, which it does in 1 ms."""
+    names = ["gpu", *(f"gpu {number}" for number in range(2, gpus + 1))]
     tasks = tuple(
         replace(
             t,
-            service_ns=(t.service_ns[0], MS if i == 0 else round(1.5 * (t.service_ns[0] or 0))),
+            service_ns=(
+                t.service_ns[0],
+                *[MS if i == 0 else round(1.5 * (t.service_ns[0] or 0))] * gpus,
+            ),
             default_device=GPU,
             weight_bytes=100,
         )
         for i, t in enumerate(PROBLEM.tasks)
     )
-    links = (Link("host", "gpu", 1_000), Link("gpu", "host", 1_000))
-    devices = (Device("cpu"), Device("gpu", 1, "gpu", memory_bytes))
+    links = tuple(Link(*pair, 1_000) for pair in permutations(["host", *names], 2))
+    devices = (Device("cpu"), *(Device(name, 1, name, memory_bytes) for name in names))
     problem = replace(PROBLEM, devices=devices, links=links, tasks=tasks)
     return Costs(problem, replace(ServiceTimes.of(problem), problem=problem))
 
@@ -97,6 +102,13 @@ def test_placing_for_throughput_finds_a_lesser_bottleneck_than_one_query_wants()
     # 1.1 ms are the GPU's alone; 18 ms of the CPU's or 27 of the GPU's are shared evenly at best.
     assert best.busiest_ns < 1.15 * (18 - 18 * 18 / 45 + 0.7) * MS
     assert {group.device for group in best.candidate.graph.groups} == {CPU, GPU}
+
+
+def test_a_second_gpu_takes_its_share() -> None:
+    costs = costs_of(gpus=2)
+    best = min(judge(costs, candidate).busiest_ns for candidate in balanced(costs))
+    # As above: 18 ms of the CPU's or 27 of one of the GPUs', but for 1.1 ms.
+    assert best < 1.15 * (1 / (1 / 18 + 2 / 27) + 0.7) * MS
 
 
 def test_a_throughput_plan_holds_no_constants_in_a_limited_memory_that_the_plan_does_not() -> None:

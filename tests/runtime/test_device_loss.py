@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,9 @@ from surplus.engine.errors import ConfigError, DeviceError, DeviceLostError, Exe
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.on_machine import recovery_of
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.device_loss import LossGuard, OnDeviceLoss, Recovery, on_cpu
+from surplus.engine.runtime.device_loss import LossGuard, OnDeviceLoss, Recovery
 from surplus.engine.runtime.model import Model
-from surplus.engine.segmentation.plan import Plan
-from surplus.engine.segmentation.segmenter import per_task
-from surplus.placement.placement import Placement
-from tests.constant_costs import constant_problem, plan_of_groups
+from tests.constant_costs import plan_in_turns
 
 DEVICES = "cpu:2,emulated:gpu"
 LENGTH = 12
@@ -54,18 +51,8 @@ def graph(file: Path) -> Graph:
 @pytest.fixture(scope="module")
 def right(graph: Graph) -> np.ndarray:
     params = LoadParams(devices=DEVICES)
-    plan = plan_in_turns(graph, params)
+    plan = plan_in_turns(graph, params.specs())
     return Model(graph, plan, machine_for(params.specs())).run(INPUTS)["y"]
-
-
-def plan_in_turns(graph: Graph, params: LoadParams) -> Plan:
-    """Tasks on the CPU and the emulated device in turn."""
-    problem = constant_problem(graph, params.specs())
-    count = len(graph.tasks)
-    turns = Placement(tuple(i % 2 for i in range(count)), tuple(range(count)), "in turn")
-    plan = plan_of_groups(graph, per_task(problem, turns), turns.policy)
-    charged = tuple(replace(segment, service_ns=1_000) for segment in plan.segments)
-    return replace(plan, segments=charged)
 
 
 def losing(graph: Graph, choice: str, lose_at: int = LENGTH // 2 + 3) -> Model:
@@ -73,7 +60,7 @@ def losing(graph: Graph, choice: str, lose_at: int = LENGTH // 2 + 3) -> Model:
     emulation = EmulationParams(lose_at=lose_at)
     params = LoadParams(devices=DEVICES, on_device_loss=choice, emulation=emulation)
     machine = machine_for(params.specs(), emulation)
-    return Model(graph, plan_in_turns(graph, params), machine, recovery=recovery_of(params))
+    return Model(graph, plan_in_turns(graph, params.specs()), machine, recovery=recovery_of(params))
 
 
 def submitted(model: Model, inputs: Any) -> Any:
@@ -182,18 +169,20 @@ def test_an_event_loop_waits_for_the_recovery(graph: Graph, right: np.ndarray) -
 def test_a_device_that_cannot_be_opened_again_is_gone_without(
     graph: Graph, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse() -> _core.Machine:
-        raise RuntimeError("cudaSetDevice failed")
+    def opened(names: Sequence[str]) -> _core.Machine:
+        if len(names) > 1:
+            raise RuntimeError("cudaSetDevice failed")
+        return cpu
 
-    plan = plan_in_turns(graph, LoadParams(devices=DEVICES))
+    plan = plan_in_turns(graph, LoadParams(devices=DEVICES).specs())
     cpu = machine_for(LoadParams(devices="cpu:2").specs())
-    recovery = Recovery(OnDeviceLoss.RECREATE, refuse, lambda: cpu)
-    ((following, machine),) = recovery.ways(plan)
+    recovery = Recovery(OnDeviceLoss.RECREATE, opened, {})
+    ((following, machine),) = recovery.ways(plan, {"emulated:gpu"})
     assert machine is cpu
     assert following.devices == ("cpu",)
     assert "cannot be opened again: cudaSetDevice failed" in caplog.text
     with pytest.raises(DeviceError, match="is lost"):
-        list(replace(recovery, choice=OnDeviceLoss.FAIL).ways(plan))
+        list(replace(recovery, choice=OnDeviceLoss.FAIL).ways(plan, {"emulated:gpu"}))
 
 
 def test_a_device_on_which_nothing_opens_again_is_gone_without(
@@ -204,9 +193,11 @@ def test_a_device_on_which_nothing_opens_again_is_gone_without(
     emulation = EmulationParams(lose_at=LENGTH // 2 + 3)
     refusing = machine_for(params.specs(), EmulationParams(fail_prepare=True))
     cpu = machine_for(LoadParams(devices="cpu:2").specs())
-    recovery = Recovery(OnDeviceLoss.RECREATE, lambda: refusing, lambda: cpu)
+    recovery = Recovery(
+        OnDeviceLoss.RECREATE, lambda names: refusing if len(names) > 1 else cpu, {}
+    )
     machine = machine_for(params.specs(), emulation)
-    model = Model(graph, plan_in_turns(graph, params), machine, recovery=recovery)
+    model = Model(graph, plan_in_turns(graph, params.specs()), machine, recovery=recovery)
     lose(model, right)
     np.testing.assert_array_equal(model.run(INPUTS)["y"], right)
     assert model.plan.devices == ("cpu",)
@@ -232,20 +223,13 @@ def test_a_device_that_loading_loses_is_treated_as_was_chosen(
         np.testing.assert_allclose(model.run(INPUTS)["y"], right, rtol=1e-6)
 
 
-def test_a_plan_of_one_segment_gets_all_lanes(graph: Graph) -> None:
-    plan = plan_in_turns(graph, LoadParams(devices=DEVICES))
-    assert {segment.width for segment in on_cpu(plan, 2).segments} == {1}
-    (only,) = on_cpu(replace(plan, segments=plan.segments[:1]), 2).segments
-    assert (only.device, only.width) == (0, 2)
-
-
 def test_only_the_first_query_recovers(graph: Graph) -> None:
     calls: list[Any] = []
     lost = machine_for(LoadParams(devices="cpu:1").specs(), EmulationParams(fail_every=7))
     lost.close()
     cpu = machine_for(LoadParams(devices="cpu:2").specs())
-    guard = LossGuard(lost, Recovery(OnDeviceLoss.CPU, lambda: cpu, lambda: cpu))
-    plan = plan_in_turns(graph, LoadParams(devices=DEVICES))
+    guard = LossGuard(lost, Recovery(OnDeviceLoss.CPU, lambda names: cpu, {}))
+    plan = plan_in_turns(graph, LoadParams(devices=DEVICES).specs())
     for _ in range(2):
         guard.recover(plan, lambda plan, machine: calls.append((plan, machine)))
     assert len(calls) == 1

@@ -55,6 +55,8 @@ class Emulated(Kind):
     ) -> _core.DeviceOptions:
         """As of ``Kind``; what ``emulation`` leaves open is the preset's."""
         found = super().options(spec, emulation, reopens=reopens)
+        if emulation.device not in ("", spec.name):
+            emulation = EmulationParams()
         found.memory_bytes = emulation.memory_bytes
         gpu, slowdown = GPUS[spec.preset], SLOWDOWN if spec.lanes > 1 else ()
         own = found.emulated
