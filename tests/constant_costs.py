@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from surplus.engine.devices.links import DEFAULT_PRESET, host_links, link_figures
+from surplus.engine.devices.links import DEFAULT_PRESET, host_links, link_figures, through_host
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph, ValueKind
 from surplus.engine.segmentation.coarse import predict
@@ -25,14 +25,13 @@ TENSOR_BYTES = 4096
 
 def constant_problem(graph: Graph, specs: tuple[DeviceSpec, ...]) -> Problem:
     """The graph on these devices; what is not a tensor keeps its tasks on the host."""
-    links = [
-        link
+    pairs = [
+        host_links(spec.memory, link_figures(spec.preset or DEFAULT_PRESET), pageable=spec.pageable)
         for spec in specs
         if spec.kind != "cpu"
-        for link in host_links(
-            spec.memory, link_figures(spec.preset or DEFAULT_PRESET), pageable=spec.pageable
-        )
     ]
+    links = [link for pair in pairs for link in pair]
+    links += [through_host(down, up) for (_, down), (up, _) in itertools.permutations(pairs, 2)]
     return Problem(
         graph.name,
         tuple(Device(s.name, s.lanes, s.memory) for s in specs),
