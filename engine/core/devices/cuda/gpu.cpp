@@ -87,13 +87,15 @@ Gpu::Gpu(const GpuParams& opened)
 
 void Gpu::open() {
   api_ = std::make_shared<const Api>(params.library);
+  // First of all: where the GPU that threads begin with is lost, a thread's other calls fail.
+  const bool is_current = api_->set_device.code(params.ordinal) == 0;
   int devices = 0;
   api_->device_count(&devices);
   if (params.ordinal >= devices)
     throw std::invalid_argument("device '" + name + "': " + "GPU " +
                                 std::to_string(params.ordinal) + " does not exist, there are " +
                                 std::to_string(devices));
-  api_->set_device(params.ordinal);
+  if (!is_current) api_->set_device(params.ordinal);
   ignore_captures_of_others(*api_);
   reach_others();
   divide();
