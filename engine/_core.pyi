@@ -1194,7 +1194,7 @@ class Route:
     def lead(
         self,
         plan: Plan,
-        busy: Plan | None = None,
+        busy: Sequence[Plan] = [],
         found: int = 0,
         always: bool = False,
         by_neighbours: bool = False,
@@ -1207,7 +1207,8 @@ class Route:
         Parameters
         ----------
         busy
-            The plan for while queries overlap; where it is None and wanted, Python is asked.
+            The plans for while queries overlap, in turn; where one is wanted and none is there,
+            Python is asked.
         found
             It is wanted where a query finds so many in flight; 0: not for that.
         always

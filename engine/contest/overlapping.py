@@ -4,17 +4,36 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import cycle
+from typing import Any, Protocol
 
 from surplus.engine.contest.contest import Clock, ContestTurn
 from surplus.engine.runtime.future import Future
-from surplus.engine.runtime.model import Model
 from surplus.placement.timeline import Timeline
 
 _BATCHES = 2
 """A turn answers so many times as many queries as are in flight."""
+
+
+class TakesQueries(Protocol):
+    """A model, or several that share its queries."""
+
+    def submit(self, inputs: Mapping[str, Any], /) -> Future:
+        """Start a query."""
+        ...
+
+
+class InTurn:
+    """Models that answer in turn; for one thread."""
+
+    def __init__(self, models: Sequence[TakesQueries]) -> None:
+        self._models = cycle(models)
+
+    def submit(self, inputs: Mapping[str, Any], /) -> Future:
+        """Start a query on the next one."""
+        return next(self._models).submit(inputs)
 
 
 @dataclass(frozen=True)
@@ -27,7 +46,7 @@ class OverlappingQueries:
         Queries at a time, >= 1.
     """
 
-    model: Model
+    model: TakesQueries
     inputs: Mapping[str, Any]
     in_flight: int
     clock: Clock = time.perf_counter_ns

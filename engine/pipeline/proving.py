@@ -31,8 +31,8 @@ def proven(job: PlanJob, stored: StoredPlan) -> tuple[Model, StoredPlan] | None:
     if not check.accepts(model):
         return None
     throughput_plan = stored.throughput_plan
-    if throughput_plan is not None and not check.accepts(
-        Model(job.graph, throughput_plan.plan, job.machine)
+    if throughput_plan is not None and not all(
+        check.accepts(Model(job.graph, plan, job.machine)) for plan in throughput_plan.plans
     ):
         stored = replace(stored, throughput_plan=None)
         model = open_prepacked(job, stored)

@@ -211,8 +211,7 @@ class Model:
     def _opened(self) -> list[Prepared]:
         if self._is_closed:
             return []
-        switch = None if self._switch is None else self._switch.prepared
-        return [prepared for prepared in (self._prepared, switch) if prepared is not None]
+        return [self._prepared, *(() if self._switch is None else self._switch.opened)]
 
     @property
     def warning(self) -> str:

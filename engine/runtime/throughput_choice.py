@@ -35,11 +35,14 @@ class ThroughputChoice:
     def throughput_plan(self, plan: Plan) -> ThroughputPlan | None:
         """The one given, if it is allowed and on the devices that the model's plan has now.
 
-        A device that is lost for good takes it along.
+        A device that is lost for good takes it along, but for replicas that do without.
         """
-        if self.given is None or self.allowed is not Departure.ALWAYS:
+        given = self.given
+        if given is None or self.allowed is not Departure.ALWAYS:
             return None
-        return self.given if self.given.plan.devices == plan.devices else None
+        if given.plan.devices == plan.devices:
+            return given
+        return given.left_on(plan.devices) if given.replicas else None
 
     def switch(
         self, graph: Graph, prepared: Prepared, machine: _core.Machine, ports: Ports
@@ -62,6 +65,7 @@ class ThroughputChoice:
                 found=found,
                 callers=crowd,
                 window=grounds.in_flight,
+                replicas=throughput_plan.plans[1:],
             )
             switch.prepare()  # not while queries overlap: a GPU opens sessions when it is idle
             return switch

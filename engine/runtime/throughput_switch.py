@@ -12,9 +12,11 @@ On several devices it is the throughput plan, chosen for the least work on the b
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from surplus.engine import _core
@@ -122,7 +124,9 @@ class ThroughputSwitch:
         no lane to gain.
     window : int
         How many queries it answers at a time, unless the model's queries wait by rules of its own;
-        0: as many as there are.
+        0: as many as there are. Each replica has its own.
+    replicas : sequence of Plan
+        The second plan on other devices: these and it are used in turn.
     """
 
     def __init__(
@@ -135,9 +139,10 @@ class ThroughputSwitch:
         found: int,
         callers: int,
         window: int = 0,
+        replicas: Sequence[Plan] = (),
     ) -> None:
         self._graph = graph
-        self._plan = plan
+        self._plans = (plan, *replicas)
         self._takes_ns = sum(segment.service_ns for segment in plan.segments)
         self._machine = machine
         self._found = found
@@ -150,7 +155,8 @@ class ThroughputSwitch:
         self._answers = 0
         self._since_ns = time.monotonic_ns()
         self._is_rule = False
-        self._prepared: Prepared | None = None
+        self._opened: tuple[Prepared, ...] = ()
+        self._turns = itertools.count()
         self._has_failed = False
         self._route: _core.Route | None = None
         self._first: Prepared | None = None
@@ -172,7 +178,7 @@ class ThroughputSwitch:
         makes_way = self._may_make_way() and not self._has_failed
         self._route.lead(
             self._first.native,
-            None if self._prepared is None else self._prepared.native,
+            [opened.native for opened in self._opened],
             found=0 if self._has_failed else self._found,
             always=self._ports.urgency.best_effort and not self._has_failed,
             by_neighbours=makes_way,
@@ -192,7 +198,11 @@ class ThroughputSwitch:
             return None
         if not self._started:
             self._start()
-        return self._prepared
+        return self._in_turn()
+
+    def _in_turn(self) -> Prepared | None:
+        opened = self._opened
+        return opened[next(self._turns) % len(opened)] if opened else None
 
     def _makes_way(self) -> bool:
         if self._ports.urgency.best_effort:
@@ -209,9 +219,9 @@ class ThroughputSwitch:
             self._start()
 
     @property
-    def prepared(self) -> Prepared | None:
-        """It, if its sessions are open."""
-        return self._prepared
+    def opened(self) -> tuple[Prepared, ...]:
+        """It and its replicas, if their sessions are open."""
+        return self._opened
 
     def answered(self, began_ns: int) -> None:
         """A caller has its answer, for which it has waited since that time.
@@ -232,16 +242,19 @@ class ThroughputSwitch:
         """Open its sessions; takes as long as loading the model."""
         self._started = True
         try:
-            prepack_plan(self._graph, self._plan)
-            prepared = prepare(self._graph, self._plan, self._machine, self._ports)
-            if self._window and self._ports.room is None:
-                prepared.native.wait_in(Queueing.window(self._window).room())
-            self._prepared = prepared
+            self._opened = tuple(self._open(plan) for plan in self._plans)
         except EngineError as error:
             self._has_failed = True
             _log.warning("no second plan for overlapping queries: %s", error)
         with self._lock:
             self._lead()
+
+    def _open(self, plan: Plan) -> Prepared:
+        prepack_plan(self._graph, plan)
+        prepared = prepare(self._graph, plan, self._machine, self._ports)
+        if self._window and self._ports.room is None:
+            prepared.native.wait_in(Queueing.window(self._window).room())
+        return prepared
 
     def _start(self) -> None:
         """Prepare beside the queries, which go on with the first plan until it is there."""

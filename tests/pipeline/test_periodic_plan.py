@@ -19,7 +19,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.first_plans import whole_models
 from surplus.engine.planning.periodic_plan import periodic
 from surplus.engine.planning.stages import Costs, plan_of, read_model
-from surplus.engine.planning.throughput_search import balanced, crowd, judge, promising
+from surplus.engine.planning.throughput_candidates import balanced, crowd, judge, promising
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.queueing import Queueing
 from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan

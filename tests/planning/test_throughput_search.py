@@ -12,14 +12,14 @@ from surplus.engine.errors import ExecutionError
 from surplus.engine.planning.first_plans import whole_models
 from surplus.engine.planning.periodic_plan import periodic
 from surplus.engine.planning.stages import Costs
-from surplus.engine.planning.throughput_search import (
+from surplus.engine.planning.throughput_candidates import (
     JudgedThroughput,
-    ThroughputSearch,
     balanced,
     crowd,
     judge,
     promising,
 )
+from surplus.engine.planning.throughput_search import ThroughputSearch
 from surplus.engine.planning.tuning import Entrant
 from surplus.engine.runtime.queueing import Queueing
 from surplus.engine.segmentation.coarse import predict

@@ -177,8 +177,7 @@ def test_a_plan_of_one_lane_with_the_same_bits_may_be_given(graph, machine) -> N
         model = Model(graph, cut, machine, departure, narrow_plan=whole)
         assert model._switch is not None
         model._switch.prepare()
-        assert model._switch.prepared is not None
-        assert model._switch.prepared.plan is whole
+        assert [opened.plan for opened in model._switch.opened] == [whole]
     assert Model(graph, cut, machine, Departure.SAME_CUTS, narrow_plan=whole)._switch is None
     assert Model(graph, cut, machine, Departure.SAME_BITS)._switch is None
 

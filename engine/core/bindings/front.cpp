@@ -22,9 +22,12 @@ using frontend::FrontCounts;
 using frontend::FrontTimes;
 using frontend::Histogram;
 
-void lead(const PyRoute& self, const PyPlan& plan, const PyPlan* busy, std::uint64_t found,
-          bool always, bool by_neighbours, std::uintptr_t who, bool is_bounded) {
-  self.route->lead(plan.plan, busy == nullptr ? nullptr : busy->plan,
+void lead(const PyRoute& self, const PyPlan& plan, const std::vector<const PyPlan*>& busy,
+          std::uint64_t found, bool always, bool by_neighbours, std::uintptr_t who,
+          bool is_bounded) {
+  std::vector<frontend::PlanPtr> plans;
+  for (const PyPlan* one : busy) plans.push_back(one->plan);
+  self.route->lead(plan.plan, std::move(plans),
                    {.found = found,
                     .always = always,
                     .by_neighbours = by_neighbours,
@@ -103,14 +106,15 @@ void bind_front_parts(nb::module_& m) {
   bind_tally(m);
   nb::class_<PyRoute>(m, "Route", "Which plan answers a model's next query, for the front end.")
       .def(nb::init<>())
-      .def("lead", &lead, "plan"_a, "busy"_a.none() = nb::none(), "found"_a = 0, "always"_a = false,
-           "by_neighbours"_a = false, "who"_a = 0, "is_bounded"_a = false,
+      .def("lead", &lead, "plan"_a, "busy"_a = std::vector<const PyPlan*>{}, "found"_a = 0,
+           "always"_a = false, "by_neighbours"_a = false, "who"_a = 0, "is_bounded"_a = false,
            R"(Lead queries so from now on.
 
 Parameters
 ----------
 busy
-    The plan for while queries overlap; where it is None and wanted, Python is asked.
+    The plans for while queries overlap, in turn; where one is wanted and none is there,
+    Python is asked.
 found
     It is wanted where a query finds so many in flight; 0: not for that.
 always

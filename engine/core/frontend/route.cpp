@@ -1,5 +1,7 @@
 #include "frontend/route.hpp"
 
+#include <algorithm>
+
 #include "broker/broker.hpp"
 #include "scheduler/asked_models.hpp"
 #include "scheduler/machine.hpp"
@@ -8,7 +10,7 @@ namespace engine::frontend {
 
 namespace {
 
-bool has_trouble(const Plan& plan) {
+bool is_in_trouble(const Plan& plan) {
   return plan.machine().has_lost(plan.devices()) || plan.machine().is_stalled();
 }
 
@@ -16,14 +18,23 @@ bool has_trouble(const Plan& plan) {
 
 bool Route::is_in_doubt() const {
   const std::lock_guard lock(mutex_);
-  return plan_ != nullptr && (has_trouble(*plan_) || (busy_ != nullptr && has_trouble(*busy_)));
+  return plan_ != nullptr && has_trouble();
 }
+
+/// With the lock, and a plan.
+bool Route::has_trouble() const {
+  return is_in_trouble(*plan_) ||
+         std::ranges::any_of(busy_, [](const PlanPtr& busy) { return is_in_trouble(*busy); });
+}
+
+/// With the lock; null where none is open yet.
+PlanPtr Route::next_busy() { return busy_.empty() ? nullptr : busy_[turn_++ % busy_.size()]; }
 
 Route::Way Route::take(std::int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (plan_ == nullptr) return {};
   const Machine& machine = plan_->machine();
-  if (has_trouble(*plan_) || (busy_ != nullptr && has_trouble(*busy_))) return {};
+  if (has_trouble()) return {};
   bool others_asked = false;
   if (rule_.who != 0) {
     broker::Broker& broker = broker::Broker::of_process();
@@ -34,7 +45,7 @@ Route::Way Route::take(std::int64_t now_ns) {
   }
   const bool is_busy = rule_.always || (rule_.by_neighbours && others_asked) ||
                        (rule_.found > 0 && machine.runs_in_flight() >= rule_.found);
-  return {is_busy ? busy_ : plan_,
+  return {is_busy ? next_busy() : plan_,
           rule_.is_bounded};  // a plan that is not open yet is opened by Python
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "scheduler/plan.hpp"
 
@@ -28,15 +29,16 @@ class Route {
     bool is_bounded = false;     ///< sizes of inputs alone decide how long a query runs
   };
 
-  /// Leads queries to `plan` from now on, and to `busy`, if it is there, by the rule.
-  void lead(PlanPtr plan, PlanPtr busy, const Rule& rule) {
+  /// Leads queries to `plan` from now on, and to those of `busy` in turn, if there are any, by the
+  /// rule.
+  void lead(PlanPtr plan, std::vector<PlanPtr> busy, const Rule& rule) {
     const std::lock_guard lock(mutex_);
     plan_ = std::move(plan);
     busy_ = std::move(busy);
     rule_ = rule;
   }
   /// Leads none from now on.
-  void close() { lead(nullptr, nullptr, {}); }
+  void close() { lead(nullptr, {}, {}); }
 
   struct Way {
     PlanPtr plan;  ///< null: ask Python
@@ -49,8 +51,13 @@ class Route {
   [[nodiscard]] bool is_in_doubt() const;
 
  private:
+  [[nodiscard]] bool has_trouble() const;
+  [[nodiscard]] PlanPtr next_busy();
+
   mutable std::mutex mutex_;
-  PlanPtr plan_, busy_;  // guarded by mutex_, as the rule
+  PlanPtr plan_;  // guarded by mutex_, as all below
+  std::vector<PlanPtr> busy_;
+  std::size_t turn_ = 0;
   Rule rule_;
 };
 

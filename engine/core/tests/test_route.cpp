@@ -6,6 +6,7 @@
 #include "test.hpp"
 
 using namespace engine;
+using namespace engine::test;
 using frontend::PlanPtr;
 using frontend::Route;
 
@@ -29,4 +30,23 @@ TEST(processes_that_come_are_news_once) {
   CHECK(models.has_news() && !models.take_news());  // they went: nothing to prepare
   static_cast<void>(models.asked(1, 8, 1));
   CHECK(models.take_news());
+}
+
+TEST(plans_for_while_queries_overlap_are_taken_in_turn) {
+  const MachineOwner machine(machine_of({cpu(1)}));
+  const auto planned = [&] {
+    PlanBuilder builder(machine.get());
+    builder.add_node({.name = "n", .kernel = call([] {}), .service_ns = 0});
+    return builder.build();
+  };
+  const PlanPtr own = planned(), first = planned(), second = planned();
+  Route route;
+  route.lead(own, {first, second}, {.always = true});
+  CHECK(route.take(0).plan == first);
+  CHECK(route.take(0).plan == second);
+  CHECK(route.take(0).plan == first);
+  route.lead(own, {first, second}, {.found = 1});
+  CHECK(route.take(0).plan == own);
+  route.lead(own, {}, {.always = true});
+  CHECK(route.take(0).plan == nullptr);
 }
