@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import surplus
+from bench.gpu_check.parts import ModelSpec
+from bench.gpu_check.setting import Setting
+from bench.gpu_check.units import several_gpus
 from surplus import models
 from surplus.engine.devices.machines import close_machines, machine_for
 from surplus.engine.dfg.graph import Graph
@@ -96,6 +99,15 @@ def test_a_model_is_loaded_on_both(
     model = surplus.load(file, DEVICES, cache=tmp_path, selection_ns=0)
     assert model.plan.devices == ("cpu", "cuda:0", "cuda:1")
     check(model.run(INPUTS), right)
+
+
+def test_the_gpu_check_measures_both(fake: FakeCuda, tmp_path: Path) -> None:
+    setting = Setting("cpu:1,cuda:0:1", tmp_path, tmp_path, 0.1)
+    found = several_gpus.measure(ModelSpec("multi_task", PARAMETERS), setting)
+    values = {row.what: row for row in found.figures}
+    assert values["peak throughput: 2 GPUs / one"].value
+    assert values["outputs: several GPUs against one"].met
+    assert {"cuda:0->cuda:1, 8 MiB: GB/s", "cuda:1->cuda:0, 8 MiB: GB/s"} <= set(values)
 
 
 def test_the_other_one_takes_over_from_a_lost_one(
