@@ -39,6 +39,7 @@ TABLES = (
     "repository",
     "sir_tables",
     "sir_optimum",
+    "sir_throughput",
     "placement_auto",
     "placement_evaluator",
     "placement_throughput",

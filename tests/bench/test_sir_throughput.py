@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Table
 from bench.profiles import profile_path
-from bench.sir import several_gpus, throughput
+from bench.sir import on_gpus, several_gpus, throughput, throughput_live
 from bench.sir.several_gpus import PROFILED, best, devices_of, on_several, whole_on_a_gpu
 from bench.sir.throughput import CONTENDERS, EACH, GPUS, ONE, WHOLE, rows
+from bench.sir.throughput_live import of_one
 from surplus import models
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
@@ -85,3 +88,64 @@ def test_rows_say_what_several_gpus_are_of_one(
         assert found["faster_rcnn", "2", contender]["copies"] == 2
     assert found["faster_rcnn", "4", EACH]["paper/s (PF2)"] == 77.3
     assert found["faster_rcnn", "4", ONE]["paper/s (PF2)"] == "-"
+
+
+class Ended:
+    """A future of a query that has ended."""
+
+    def __init__(self, ended: list[int]) -> None:
+        self._ended = ended
+
+    def result(self) -> None:
+        self._ended.append(1)
+
+
+class Fake:
+    """Answers at once."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.ended: list[int] = []
+
+    def submit(self, inputs: Mapping[str, Any], /) -> Any:
+        self.asked += 1
+        assert self.asked - len(self.ended) <= 4
+        return Ended(self.ended)
+
+
+def test_so_many_queries_wait_and_all_of_them_end() -> None:
+    fake = Fake()
+    assert on_gpus.per_s(fake, {}, 4, 0.01) > 0
+    assert len(fake.ended) == fake.asked > 8
+
+
+class FakeProcess:
+    """Answers 10 queries a second and GPU, as ``on_gpus`` says it."""
+
+    started: ClassVar[list[tuple[str, ...]]] = []
+
+    def __init__(self, module: str, *words: str) -> None:
+        self.started.append(words)
+        self._per_s = 10.0 * int(words[2])
+        self.first = {"planned": 2 * self._per_s, "copies": int(words[2])}
+
+    def ask(self, **request: float) -> dict[str, float]:
+        return {"per_s": self._per_s}
+
+    def end(self) -> None:
+        pass
+
+
+def test_a_process_a_gpu_is_so_many_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throughput_live, "ContenderProcess", FakeProcess)
+    keys = [
+        ("ssd", gpus, contender)
+        for gpus in GPUS
+        for contender in (throughput_live.EACH, throughput_live.ONE)
+    ]
+    found = of_one([throughput_live.measured(key, 1, 1.0) for key in keys])
+    assert FakeProcess.started[-5:] == [("ssd", "1", "1", "whole")] * 4 + [
+        ("ssd", "1", "4", "best")
+    ]
+    assert [row["of one GPU's"] for row in found] == [1, 1, 2, 2, 4, 4]
+    assert {row["measured/planned"] for row in found} == {0.5}
