@@ -364,6 +364,12 @@ class CudaOptions:
     @ordinal.setter
     def ordinal(self, arg: int, /) -> None: ...
     @property
+    def instance(self) -> int:
+        """Of several devices of a machine that are the same GPU, each with a submitting thread, streams and memory of its own."""
+
+    @instance.setter
+    def instance(self, arg: int, /) -> None: ...
+    @property
     def sms(self) -> int:
         """SMs of a partition of the GPU; 0 is all of it."""
 

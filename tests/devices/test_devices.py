@@ -1,6 +1,6 @@
 import pytest
 
-from surplus.engine.devices.kinds.cuda import allows_tf32
+from surplus.engine.devices.kinds.cuda import allows_tf32, instance, ordinal
 from surplus.engine.devices.parsing import available_cores, parse_devices
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import DeviceError
@@ -22,6 +22,7 @@ def test_cpu_takes_all_cores_by_default() -> None:
         ("cpu,emulated:gpu,plugin:webgpu", 16, 14),
         ("cuda:0[64sm],cuda:0[32sm]", 16, 15),
         ("cuda:0:4,cuda:1:4", 16, 14),
+        ("cuda:0:4,cuda:0.1:4", 16, 14),
         ("cuda:0", 1, 1),
         ("cpu:16,cuda:0", 16, 16),
     ],
@@ -89,6 +90,8 @@ def test_widths(lanes: int, widths: tuple[int, ...]) -> None:
         ("cuda:0:0", "lanes must be"),
         ("cuda:0,cuda:0", "appears twice"),
         ("cuda:0,cuda:0[64sm]", "whole and by partitions"),
+        ("cuda:0[64sm],cuda:0.1", "several times and by partitions"),
+        ("cuda:0.0", "a CUDA device is a number"),
     ],
 )
 def test_mistakes_are_named_with_examples(text: str, message: str) -> None:
@@ -111,6 +114,13 @@ def test_cuda_devices_have_lanes_and_partitions() -> None:
     assert not allows_tf32(left)
     # Partitions of a GPU share its memory.
     assert (left.memory, right.memory, other.memory) == ("cuda:0", "cuda:0", "cuda:1")
+
+
+def test_a_gpu_may_be_several_devices() -> None:
+    _, first, second = parse_devices("cpu:1,cuda:3:2,cuda:3.1[tf32]:2")
+    assert (ordinal(first), instance(first), first.memory) == (3, 0, "cuda:3")
+    assert (ordinal(second), instance(second), second.memory) == (3, 1, "cuda:3.1")
+    assert parse_devices(f"cpu:1,{first.text},{second.text}")[1:] == (first, second)
 
 
 def test_tensorrt_is_asked_for_by_an_option() -> None:

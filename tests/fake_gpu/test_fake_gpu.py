@@ -27,6 +27,7 @@ TESTS = Path(__file__).parents[1]
         "fake_gpu/models_on_fake_gpu.py",
         "fake_gpu/losses_on_fake_gpu.py",
         "fake_gpu/first_queries_on_fake_gpu.py",
+        "fake_gpu/instances_on_fake_gpu.py",
         "fake_gpu/shared_memory_on_fake_gpu.py",
     ],
 )

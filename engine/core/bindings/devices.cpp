@@ -31,6 +31,9 @@ void bind_devices(nb::module_& m) {
   nb::class_<CudaParams>(m, "CudaOptions", "What only a device of kind \"cuda\" has.")
       .def(nb::init<>())
       .def_rw("ordinal", &CudaParams::ordinal, "CUDA's number of the GPU.")
+      .def_rw("instance", &CudaParams::instance,
+              "Of several devices of a machine that are the same GPU, each with a submitting "
+              "thread, streams and memory of its own.")
       .def_rw("sms", &CudaParams::sms, "SMs of a partition of the GPU; 0 is all of it.")
       .def_rw("allows_tf32", &CudaParams::allows_tf32,
               "Whether float32 may be multiplied in TF32, faster and less exact.")

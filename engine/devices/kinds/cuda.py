@@ -1,4 +1,4 @@
-"""NVIDIA's GPUs: ``cuda:0:4``, ``cuda:0[64sm]:2``, ``cuda:0[tf32]``, ``cuda:0[tensorrt]``."""
+"""NVIDIA's GPUs: ``cuda:0:4``, ``cuda:0.1``, ``cuda:0[64sm]:2``, ``cuda:0[tf32,tensorrt]``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from surplus.engine.kernels import tensorrt
 from surplus.engine.native import find_cuda_library
 
 _CUDA = re.compile(
-    r"cuda:(?P<name>[0-9]{1,3})(?:\[(?P<options>[^\[\]]*)\])?(?::(?P<lanes>[0-9]+))?"
+    r"cuda:(?P<name>[0-9]{1,3}(?:\.[1-9][0-9]?)?)(?:\[(?P<options>[^\[\]]*)\])?(?::(?P<lanes>[0-9]+))?"
 )
 _SMS = re.compile(r"(?P<count>[0-9]{1,4})sm")
 _TF32 = "tf32"
@@ -34,7 +34,11 @@ DIVIDES = hasattr(_core.CudaOptions, "sms")
 
 
 class Cuda(Kind):
-    """A GPU by CUDA's number of it; lanes are streams."""
+    """A GPU by CUDA's number of it; lanes are streams.
+
+    ``cuda:0.1`` beside ``cuda:0`` is the same GPU once more: a device with a submitting thread,
+    streams and memory of its own, for what keeps such a thread waiting.
+    """
 
     name = "cuda"
     traits = Traits(
@@ -60,12 +64,17 @@ class Cuda(Kind):
         if 0 in counts:
             raise DeviceError(f"device {text!r}: a partition has at least one SM")
         known = ",".join([f"{sms}sm" for sms in counts] + agreed)
-        name = f"{self.name}:{int(index or 0)}" + (f"[{known}]" if known else "")
+        number, dot, instance = (index or "0").partition(".")
+        name = f"{self.name}:{int(number)}{dot}{instance}" + (f"[{known}]" if known else "")
         return DeviceSpec(self.name, name, lanes, sms=sum(counts))
 
     def check_together(self, specs: Sequence[DeviceSpec]) -> None:
         """A GPU is named whole or by partitions, which have the same of ``_AGREED``."""
         whole = {spec.memory for spec in specs if not spec.sms}
+        twice = {ordinal(spec) for spec in specs if instance(spec)}
+        divided = next((spec for spec in specs if spec.sms and ordinal(spec) in twice), None)
+        if divided is not None:
+            raise DeviceError(f"{divided.memory!r} is named several times and by partitions")
         for spec in specs:
             for word in _AGREED:
                 same = [other for other in specs if other.memory == spec.memory]
@@ -93,6 +102,7 @@ class Cuda(Kind):
         found = super().options(spec, emulation, reopens=reopens)
         cuda = found.cuda
         cuda.ordinal = ordinal(spec)
+        cuda.instance = instance(spec)
         cuda.sms = spec.sms
         cuda.allows_tf32 = allows_tf32(spec)
         if _TENSORRT in spec.options:
@@ -133,7 +143,12 @@ CUDA = Cuda()
 
 def ordinal(spec: DeviceSpec) -> int:
     """CUDA's number of the GPU."""
-    return int(spec.memory.partition(":")[2])
+    return int(spec.memory.partition(":")[2].partition(".")[0])
+
+
+def instance(spec: DeviceSpec) -> int:
+    """Which of several devices that are the same GPU."""
+    return int(spec.memory.partition(".")[2] or 0)
 
 
 def allows_tf32(spec: DeviceSpec) -> bool:

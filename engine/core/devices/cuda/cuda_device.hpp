@@ -80,6 +80,7 @@ class CudaDevice final : public Device {
 
   /// CUDA's number of the GPU.
   [[nodiscard]] int ordinal() const noexcept { return gpu_.params.ordinal; }
+  [[nodiscard]] int instance() const noexcept { return gpu_.params.instance; }
 
   // --- the same for each partition ---
   [[nodiscard]] std::size_t partition_of(std::uint32_t executor) const noexcept {

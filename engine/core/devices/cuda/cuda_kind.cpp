@@ -1,4 +1,5 @@
 #include <set>
+#include <utility>
 
 #include "devices/cuda/cuda_device.hpp"
 #include "devices/kinds.hpp"
@@ -15,6 +16,7 @@ void check(const DeviceParams& params) {
                                                 std::to_string(max_lanes) + ", got " +
                                                 std::to_string(params.lanes));
   params.require(own.ordinal >= 0, "ordinal must be >= 0");
+  params.require(own.instance >= 0, "instance must be >= 0");
   params.require(own.queue_depth >= 1, "queue_depth must be >= 1");
   params.require(own.lanes_at_once >= 1, "lanes_at_once must be >= 1");
   params.require(own.backend != nullptr, "a CUDA device needs a backend");
@@ -22,19 +24,26 @@ void check(const DeviceParams& params) {
 
 int ordinal_of(const DeviceParams& device) { return device.get<CudaParams>().ordinal; }
 
-/// The GPU of which a device is all or a part.
+/// What has a submitting thread of its own.
+std::pair<int, int> opened_as(const DeviceParams& device) {
+  const auto own = device.get<CudaParams>();
+  return {own.ordinal, own.instance};
+}
+
+/// The GPU, as one of its instances, of which a device is all or a part.
 GpuParams gpu_of(std::span<const DeviceParams> all, const DeviceParams& device) {
   GpuParams gpu;
   std::set<int> others;
   for (std::uint32_t place = 0; place < all.size(); ++place) {
     if (all[place].kind != kind_name) continue;
-    if (ordinal_of(all[place]) == ordinal_of(device)) {
+    if (opened_as(all[place]) == opened_as(device)) {
       gpu.partitions.push_back(all[place]);
       gpu.executors.push_back(place);
     } else {
       others.insert(ordinal_of(all[place]));
     }
   }
+  others.erase(ordinal_of(device));
   gpu.others.assign(others.begin(), others.end());
   return gpu;
 }
@@ -68,7 +77,7 @@ void check_together(std::span<const DeviceParams> all) {
 std::unique_ptr<Device> open(const Opening& opening) {
   for (const auto& device : opening.earlier)
     if (auto* gpu = dynamic_cast<CudaDevice*>(device.get());
-        gpu != nullptr && gpu->ordinal() == ordinal_of(opening.params()))
+        gpu != nullptr && std::pair(gpu->ordinal(), gpu->instance()) == opened_as(opening.params()))
       return std::make_unique<CudaPartition>(opening.params(), opening.place, *gpu);
   return std::make_unique<CudaDevice>(gpu_of(opening.all, opening.params()), opening.machine);
 }

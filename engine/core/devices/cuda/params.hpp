@@ -32,6 +32,7 @@ struct CudaProviders {
 
 struct CudaParams {
   int ordinal = 0;                        ///< CUDA's number of the GPU
+  int instance = 0;                       ///< of several in a machine that are the same GPU
   int sms = 0;                            ///< SMs of a partition; 0: the whole GPU
   bool allows_tf32 = false;               ///< whether float32 may be multiplied in TF32
   CudaProviders providers = {};           ///< of its sessions
