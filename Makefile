@@ -9,7 +9,8 @@ CORE := $(wildcard $(addprefix engine/core/,$(foreach end,cpp hpp,*/*.$(end) */*
 CLIENT := $(wildcard loadgen/core/*.cpp loadgen/core/*.hpp)
 EVALUATOR := $(wildcard placement/core/*.cpp placement/core/*.hpp)
 CHOOSER := $(wildcard colocation/core/*.cpp colocation/core/*.hpp)
-NATIVE := CMakeLists.txt engine/core/CMakeLists.txt engine/core/precompiled.cmake engine/core/http1/CMakeLists.txt engine/core/http1/fetch_llhttp.py $(wildcard engine/include/*.h) $(CLIENT) $(EVALUATOR) $(CHOOSER) $(filter-out engine/core/tests/% engine/core/bench/% engine/core/fuzz/%,$(CORE))
+BALANCER := $(wildcard routing/core/*.cpp routing/core/*.hpp)
+NATIVE := CMakeLists.txt engine/core/CMakeLists.txt engine/core/precompiled.cmake engine/core/http1/CMakeLists.txt engine/core/http1/fetch_llhttp.py $(wildcard engine/include/*.h) $(CLIENT) $(EVALUATOR) $(CHOOSER) $(BALANCER) $(filter-out engine/core/tests/% engine/core/bench/% engine/core/fuzz/%,$(CORE))
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 # The core is compiled while pip fetches what only Python needs, and sources are linted; by as many
@@ -155,6 +156,8 @@ lint: lint-sources install  ## ruff, mypy, import floors, clang-format, the nati
 	diff -u placement/_evaluator.pyi build/_evaluator.pyi
 	$(call STUB,colocation._chooser,build/_chooser.pyi)
 	diff -u colocation/_chooser.pyi build/_chooser.pyi
+	$(call STUB,routing._balancer,build/_balancer.pyi)
+	diff -u routing/_balancer.pyi build/_balancer.pyi
 
 # Of lint what needs no core.
 lint-sources: $(STAMPS)/packages
@@ -162,13 +165,14 @@ lint-sources: $(STAMPS)/packages
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run -Werror $(CORE) $(CLIENT) $(EVALUATOR) $(CHOOSER) $(wildcard engine/include/*.h)
+	$(BIN)/clang-format --dry-run -Werror $(CORE) $(CLIENT) $(EVALUATOR) $(CHOOSER) $(BALANCER) $(wildcard engine/include/*.h)
 
-stub: install  ## writes the native modules' stubs (engine/_core.pyi and three more) anew after a change of the bindings
+stub: install  ## writes the native modules' stubs (engine/_core.pyi and four more) anew after a change of the bindings
 	$(call STUB,engine._core,engine/_core.pyi)
 	$(call STUB,loadgen._native,loadgen/_native.pyi)
 	$(call STUB,placement._evaluator,placement/_evaluator.pyi)
 	$(call STUB,colocation._chooser,colocation/_chooser.pyi)
+	$(call STUB,routing._balancer,routing/_balancer.pyi)
 
 # Once without precompiled headers, where a file has to include all that it uses.
 sanitize: $(STAMPS)/packages  ## the core's own tests, without Python, under ASan+UBSan and TSan

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PARTS = ("cluster", "colocation", "engine", "loadgen", "milp", "models", "placement")
+PARTS = ("cluster", "colocation", "engine", "loadgen", "milp", "models", "placement", "routing")
 
 _RUNS = """
 import sys

@@ -1,0 +1,1 @@
+"""Routing: which replica of a model answers a query, and clients that ask it."""
