@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class Client(Protocol):
+class QuerySender(Protocol):
     """Sends one query and waits for its answer; many may be in flight on one event loop."""
 
     async def send(self, query: int) -> None:

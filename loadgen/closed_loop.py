@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from surplus.loadgen.client import Client
+from surplus.loadgen.client import QuerySender
 from surplus.loadgen.clock import LoadClock
 from surplus.loadgen.flight import fly
 from surplus.loadgen.params import LoadgenParams
@@ -33,7 +33,7 @@ class ClosedLoopParams:
 
 
 async def run_closed_loop(
-    client: Client, params: ClosedLoopParams, recorder: Recorder, clock: LoadClock
+    client: QuerySender, params: ClosedLoopParams, recorder: Recorder, clock: LoadClock
 ) -> None:
     """Keep ``params.users`` queries in flight; return when the last answer is there.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from surplus.loadgen.client import Client
+from surplus.loadgen.client import QuerySender
 from surplus.loadgen.clock import LoadClock
 from surplus.loadgen.errors import ClientError
 from surplus.loadgen.record import Recorder
 
 
-async def fly(client: Client, row: int, recorder: Recorder, clock: LoadClock) -> None:
+async def fly(client: QuerySender, row: int, recorder: Recorder, clock: LoadClock) -> None:
     """Send the query of ``row``, wait for its answer, close the row."""
     kind = message = ""
     try:

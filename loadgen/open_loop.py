@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from surplus.loadgen.client import Client
+from surplus.loadgen.client import QuerySender
 from surplus.loadgen.clock import LoadClock
 from surplus.loadgen.flight import fly
 from surplus.loadgen.params import LoadgenParams
@@ -38,7 +38,7 @@ class OpenLoopParams:
 
 
 async def run_open_loop(
-    client: Client,
+    client: QuerySender,
     offsets_ns: Iterator[int],
     params: OpenLoopParams,
     recorder: Recorder,
@@ -48,7 +48,7 @@ async def run_open_loop(
 
     Parameters
     ----------
-    client : Client
+    client : QuerySender
         Where queries go; an exception other than ClientError ends the run.
     offsets_ns : iterator of int
         Intended send times (see ``surplus.loadgen.arrivals``).

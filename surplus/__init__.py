@@ -26,10 +26,16 @@ if TYPE_CHECKING:
     from surplus.engine.program.server import Server
     from surplus.engine.runtime.flight_log import late, top
     from surplus.engine.runtime.model import Future, Model
+    from surplus.routing.async_client import AsyncClient
+    from surplus.routing.client import Client
+    from surplus.routing.client_params import ClientParams
 
     __version__: str
 
 __all__ = [
+    "AsyncClient",
+    "Client",
+    "ClientParams",
     "ExecutionMode",
     "Future",
     "GraphOptimizationLevel",
@@ -57,6 +63,13 @@ _DROP_IN = {
 }
 """Classes with ONNX Runtime's names, by the module that each is in."""
 
+_ROUTING = {
+    "AsyncClient": "async_client",
+    "Client": "client",
+    "ClientParams": "client_params",
+}
+"""Those that ask servers, which need no core."""
+
 # A server must not phone home; ONNX Runtime reads this when it is first loaded.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
@@ -73,6 +86,8 @@ def __getattr__(name: str) -> Any:
         return LazyModel
     if name in _DROP_IN:
         return getattr(import_module(f"surplus.engine.dropin.{_DROP_IN[name]}"), name)
+    if name in _ROUTING:
+        return getattr(import_module(f"surplus.routing.{_ROUTING[name]}"), name)
     if name == "Server":
         from surplus.engine.program.server import Server
 

@@ -24,8 +24,13 @@ def grpc_answer(framed: bytes) -> Answer:
     ClientError
         If it is none, or its tensors are not raw.
     """
+    return response_arrays(framed[_PREFIX_BYTES:])
+
+
+def response_arrays(message: bytes) -> Answer:
+    """The outputs of a ModelInferResponse; raises as ``grpc_answer``."""
     try:
-        response = ModelInferResponse.FromString(framed[_PREFIX_BYTES:])
+        response = ModelInferResponse.FromString(message)
     except DecodeError as error:
         raise ClientError(UNREADABLE, f"the answer is no ModelInferResponse: {error}") from error
     raws = list(response.raw_output_contents)

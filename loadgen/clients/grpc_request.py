@@ -24,8 +24,11 @@ def infer_request(
     version: str,
     tensors: Sequence[RawTensor],
     parameters: Mapping[str, int] = MappingProxyType({}),
+    outputs: Sequence[str] = (),
 ) -> bytes:
     """Serialise a ModelInferRequest, with parameters of the protocol's extensions.
+
+    Outputs that are not named are all wanted.
 
     Raises
     ------
@@ -34,6 +37,8 @@ def infer_request(
     """
     request = ModelInferRequest(model_name=model, model_version=version)
     add_parameters(request, parameters)
+    for name in outputs:
+        request.outputs.add(name=name)
     for tensor in tensors:
         request.inputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)
         request.raw_input_contents.append(tensor.raw)
@@ -47,7 +52,8 @@ def infer_request(
 def add_parameters(request: Any, parameters: Mapping[str, int]) -> None:
     """Put them into a ModelInferRequest."""
     for key, value in parameters.items():
-        request.parameters.add(key=key).value.int64_param = value
+        added = request.parameters.add(key=key).value
+        setattr(added, "bool_param" if isinstance(value, bool) else "int64_param", value)
 
 
 def framed(message: bytes) -> bytes:

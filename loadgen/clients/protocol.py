@@ -20,7 +20,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 SERVICE = "/inference.GRPCInferenceService/"
 
 _Field = descriptor_pb2.FieldDescriptorProto
-_STRING, _BYTES = _Field.TYPE_STRING, _Field.TYPE_BYTES
+_STRING, _BYTES, _BOOL = _Field.TYPE_STRING, _Field.TYPE_BYTES, _Field.TYPE_BOOL
 _INT64, _UINT64 = _Field.TYPE_INT64, _Field.TYPE_UINT64
 _ONE, _MANY = _Field.LABEL_OPTIONAL, _Field.LABEL_REPEATED
 
@@ -34,7 +34,11 @@ _MODEL = [("model_name", 1, _ONE, _STRING), ("model_version", 2, _ONE, _STRING)]
 _ID = ("id", 3, _ONE, _STRING)
 
 _MESSAGES: dict[str, list[tuple[str, int, int, Any]]] = {
-    "ParameterValue": [("int64_param", 2, _ONE, _INT64), ("string_param", 3, _ONE, _STRING)],
+    "ParameterValue": [
+        ("bool_param", 1, _ONE, _BOOL),
+        ("int64_param", 2, _ONE, _INT64),
+        ("string_param", 3, _ONE, _STRING),
+    ],
     "Parameter": [("key", 1, _ONE, _STRING), ("value", 2, _ONE, "ParameterValue")],
     "Tensor": _TENSOR,
     "RequestedOutput": [("name", 1, _ONE, _STRING), ("parameters", 2, _MANY, "Parameter")],

@@ -88,7 +88,9 @@ Balancer::Expected Balancer::expect(const Model& model, const Place& place, Ns n
   Expected expected{.ahead_ns = server.ahead_ns(now_ns),
                     .others = static_cast<double>(server.counts.in_flight) + place.load};
   Ns own_ns = 0;
-  if (place.estimate.is_known()) {
+  if (server.last_eject_ns != 0) {
+    // It may be back: one query tries that, whatever it took before (is_open).
+  } else if (place.estimate.is_known()) {
     own_ns = place.estimate.own_ns(now_ns, params_.fade_ns);
     expected.cost_ns = place.estimate.cost_ns();
   } else {
@@ -205,7 +207,8 @@ void Balancer::answered(std::uint64_t ticket, Ns now_ns, std::optional<Ns> wait_
   Place* const place = models_[static_cast<std::size_t>(ended->model)].find(ended->server);
   if (place == nullptr) return;
   place->errors = 0;
-  place->estimate.learn(now_ns - ended->sent_ns, ended->ahead_ns, ended->others, now_ns);
+  place->estimate.learn(now_ns - ended->sent_ns, ended->ahead_ns, ended->others, now_ns,
+                        params_.fade_ns);
 }
 
 std::optional<Sent> Balancer::failed(std::uint64_t ticket, Ns now_ns, Failure failure) {
@@ -231,7 +234,7 @@ void Balancer::note(Place* place, const Ticket& ticket, Ns now_ns, Failure failu
   bool is_absent = false;
   switch (failure) {
     case Failure::lost:
-      return server.lose(now_ns, params_);
+      return lost(ticket.server, now_ns);
     case Failure::unavailable:
     case Failure::late:
       return server.fail(now_ns, params_);
@@ -254,7 +257,11 @@ void Balancer::note(Place* place, const Ticket& ticket, Ns now_ns, Failure failu
   if (place != nullptr && is_absent) place->absent_until_ns = now_ns + params_.eject_ns;
 }
 
-void Balancer::lost(Number server, Ns now_ns) { at(server).lose(now_ns, params_); }
+void Balancer::lost(Number server, Ns now_ns) {
+  at(server).lose(now_ns, params_);
+  for (Model& model : models_)
+    if (Place* const place = model.find(server)) place->estimate = {};  // who comes back is new
+}
 
 void Balancer::restored(Number server) { at(server).restore(); }
 

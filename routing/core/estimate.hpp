@@ -11,7 +11,7 @@ namespace routing {
 class Estimate {
  public:
   /// An answer after `took_ns`, of a query behind `others` of ours and `ahead_ns` of work.
-  void learn(Ns took_ns, Ns ahead_ns, std::int64_t others, Ns now_ns) noexcept;
+  void learn(Ns took_ns, Ns ahead_ns, std::int64_t others, Ns now_ns, Ns fade_ns) noexcept;
   [[nodiscard]] bool is_known() const noexcept { return learnt_ns_ != 0; }
   /// What a query takes; less and less as nothing confirms it, to half in `fade_ns`.
   [[nodiscard]] Ns own_ns(Ns now_ns, Ns fade_ns) const noexcept;
@@ -19,6 +19,9 @@ class Estimate {
   [[nodiscard]] Ns cost_ns() const noexcept { return static_cast<Ns>(cost_ns_); }
 
  private:
+  /// Of what was learnt: what has not faded, 1 at first.
+  [[nodiscard]] double left(Ns now_ns, Ns fade_ns) const noexcept;
+
   double own_ns_ = 0.0, cost_ns_ = 0.0;
   Ns learnt_ns_ = 0;
 };

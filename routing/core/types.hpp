@@ -13,7 +13,7 @@ struct BalancerParams {
   std::int64_t most_failures = 3;     ///< in a row, and a server is ejected; >= 1
   Ns eject_ns = 1'000'000'000;        ///< for so long the first time; > 0
   Ns most_eject_ns = 30'000'000'000;  ///< and never longer; >= eject_ns
-  Ns fade_ns = 5'000'000'000;         ///< in which an estimate halves that nothing confirms; > 0
+  Ns fade_ns = 2'000'000'000;         ///< in which an estimate halves that nothing confirms; > 0
   Ns refused_ns =
       50'000'000;  ///< that a server is taken to be busy which refuses without saying; > 0
 };

@@ -138,6 +138,26 @@ def test_who_was_slow_once_is_asked_again() -> None:
     assert 55 <= asked.index(1) <= 65
 
 
+def test_one_answer_is_enough_for_a_server_that_is_no_longer_slow() -> None:
+    fleet = Fleet(fade_ns=1_000 * MS)
+    fleet.teach(0, 10 * MS)
+    fleet.teach(1, 500 * MS)
+    fleet.now_ns += 10_000 * MS  # in which both fade
+    fleet.teach(0, 10 * MS)
+    fleet.teach(1, 1 * MS)
+    assert fleet.send()[1] == 1
+
+
+def test_of_a_server_that_is_lost_nothing_is_known_any_more() -> None:
+    fleet = Fleet()
+    fleet.teach(0, 10 * MS)
+    fleet.teach(1, 500 * MS)
+    fleet.balancer.lost(1, fleet.now_ns)
+    fleet.balancer.restored(1)
+    assert fleet.balancer.expected_end_ns(fleet.model, 1, fleet.now_ns) is None
+    assert {fleet.send()[1] for _ in range(2)} == {0, 1}
+
+
 def test_a_lost_server_is_ejected_at_once_and_its_query_sent_to_another_one() -> None:
     fleet = Fleet()
     ticket, first = fleet.send()

@@ -54,6 +54,7 @@ struct Call {
   /// Of the certificate that its connection has shown; null: none was.
   const std::vector<std::string>* certificate_names = nullptr;
   std::string trace_parent;    ///< W3C's header, as it came; empty without one
+  bool wants_load = false;     ///< who asks wants to know how busy the server is (LoadReport)
   std::unique_ptr<Rest> rest;  ///< null: it is gRPC's
   Method method = Method::other;
   bool is_post = false;
@@ -82,6 +83,7 @@ struct Call {
   bool has_ended = false;
   Status status = Status::ok;
   std::string text;
+  std::string load;  ///< what is said of that; empty: nothing
   isolation::Refusal refusal = isolation::Refusal::none;  ///< of the query
   std::int64_t waited_ns = -1;                            ///< for a lane; -1: not known
 };

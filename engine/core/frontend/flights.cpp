@@ -172,6 +172,7 @@ void Frontend::finish(Flight flight) {
   const Run& run = *flight.run;
   FrontCounts& counts = flight.model->counts;
   const std::int64_t ended_ns = now_ns();
+  tell_load(flight);
   switch (run.outcome()) {
     case Outcome::ok:
       break;
@@ -211,6 +212,13 @@ void Frontend::finish(Flight flight) {
   if (flight.asked != nullptr) keep(flight);
   if (!delivered(flight, run.outputs())) return;
   count(flight, ended_ns, run.traced() ? waited_ns(run) : isolation::not_known_ns);
+}
+
+/// To who wants to know; a stream's answers have no place for it.
+void Frontend::tell_load(const Flight& flight) {
+  const Place place = find(flight.token);
+  if (place.call == nullptr || !place.call->wants_load || flight.in_stream) return;
+  place.call->load = load_.of(flight.run->plan().machine(), now_ns());
 }
 
 /// For who sent it here from another process, and counts it there.

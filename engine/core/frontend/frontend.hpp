@@ -19,6 +19,7 @@
 #include "frontend/connection.hpp"
 #include "frontend/front_model.hpp"
 #include "frontend/infer_query.hpp"
+#include "frontend/load_report.hpp"
 #include "frontend/opening_connection.hpp"
 #include "frontend/python_queue.hpp"
 #include "frontend/python_side.hpp"
@@ -187,6 +188,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   [[nodiscard]] Flight leave(std::int64_t tag);
   void count(const Flight& flight, std::int64_t ended_ns, std::int64_t waited_ns);
   void finish(Flight flight);
+  void tell_load(const Flight& flight);
   void finish_item(Place place, std::uint64_t number, std::vector<OutPart> parts);
   void remember(const Flight& flight, std::optional<Trouble> trouble, std::int64_t ended_ns,
                 std::int64_t answered_ns, std::int64_t waited_ns);
@@ -249,6 +251,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   std::unique_ptr<std::byte[]> buffer_;
   InferRequest request_;
   std::vector<ValuePtr> values_;
+  LoadReport load_;
 
   std::thread thread_;  // last: it uses all of the above
 };

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <utility>
 
+#include "frontend/load_report.hpp"
 #include "scheduler/clock.hpp"
 
 namespace engine::frontend {
@@ -118,6 +119,7 @@ bool Http1Connection::on_head(const http1::RequestHead& head) {
   call_->rest = std::make_unique<Rest>(head);
   call_->method = rest_method(*call_->rest);
   call_->trace_parent = head.field("traceparent").substr(0, longest_trace_parent);
+  call_->wants_load = head.field(load_format_header) == load_format;
   handler_.on_call(*this, *call_);
   if (call_->has_ended) {
     const std::string why = call_->text;
@@ -228,6 +230,7 @@ void Http1Connection::write_answer(Call& call) {
   head += rest.fields;
   head += "Content-Length: " + std::to_string(call.out_bytes) + "\r\n";
   head += date();
+  if (!call.load.empty()) ((head += "endpoint-load-metrics: ") += call.load) += "\r\n";
   if (rest.status == 429) head += "Retry-After: 1\r\n";
   if (rest.status == 401) head += "WWW-Authenticate: Bearer\r\n";
   if (!is_kept_)

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "frontend/load_report.hpp"
 #include "frontend/session_callbacks.hpp"
 #include "scheduler/clock.hpp"
 
@@ -102,6 +103,8 @@ void Http2Connection::take_header(Call& call, std::string_view name, std::string
     call.deadline_ns = timeout_ns(value).value_or(0);
   else if (name == "traceparent" && value.size() <= longest_trace_parent)
     call.trace_parent = value;
+  else if (name == load_format_header)
+    call.wants_load = value == load_format;
 }
 
 void Http2Connection::headers_end(Call& call) {
@@ -216,12 +219,13 @@ void Http2Connection::go_on(Call& call) {
   if (call.has_ended && call.out_bytes == 0) {
     const std::string code = std::to_string(static_cast<int>(call.status));
     const std::string message = encoded_message(call.text);
-    const http2::Field fields[] = {field(":status", "200", no_copy),
-                                   field("content-type", grpc, no_copy),
-                                   field("grpc-status", code, 0), field("grpc-message", message, 0),
-                                   field("grpc-accept-encoding", "identity,deflate,gzip", no_copy)};
-    const std::size_t count = call.status == Status::unimplemented ? 5 : 4;
-    api_.submit_response(session_, call.stream, fields, count, nullptr);
+    std::vector<http2::Field> fields = {
+        field(":status", "200", no_copy), field("content-type", grpc, no_copy),
+        field("grpc-status", code, 0), field("grpc-message", message, 0)};
+    if (call.status == Status::unimplemented)
+      fields.push_back(field("grpc-accept-encoding", "identity,deflate,gzip", no_copy));
+    if (!call.load.empty()) fields.push_back(field(load_header, call.load, 0));
+    api_.submit_response(session_, call.stream, fields.data(), fields.size(), nullptr);
     return;
   }
   const http2::Field fields[] = {field(":status", "200", no_copy),
@@ -242,15 +246,13 @@ ssize_t Http2Connection::provide(Call& call, std::size_t most, std::uint32_t& fl
 }
 
 void Http2Connection::submit_trailer(Call& call) {
-  if (call.status == Status::ok) {
-    const http2::Field fields[] = {field("grpc-status", "0", no_copy)};
-    api_.submit_trailer(session_, call.stream, fields, 1);
-    return;
-  }
   const std::string code = std::to_string(static_cast<int>(call.status));
   const std::string message = encoded_message(call.text);
-  const http2::Field fields[] = {field("grpc-status", code, 0), field("grpc-message", message, 0)};
-  api_.submit_trailer(session_, call.stream, fields, 2);
+  http2::Field fields[3] = {field("grpc-status", code, 0)};
+  std::size_t count = 1;
+  if (call.status != Status::ok) fields[count++] = field("grpc-message", message, 0);
+  if (!call.load.empty()) fields[count++] = field(load_header, call.load, 0);
+  api_.submit_trailer(session_, call.stream, fields, count);
 }
 
 void Http2Connection::send_out(Call& call, std::size_t bytes) {

@@ -202,6 +202,13 @@ void Admission::end_node(const Run& run, std::uint32_t executor, int lanes,
   outlooks_[executor].end(run.order(), lanes, expected_ns, began_ns);
 }
 
+std::int64_t Admission::wait_ns(std::int64_t now_ns) {
+  const std::lock_guard lock(lock_);
+  std::int64_t longest_ns = 0;
+  for (LaneOutlook& outlook : outlooks_) longest_ns = std::max(longest_ns, outlook.wait_ns(now_ns));
+  return longest_ns;
+}
+
 Admission::Counts Admission::counts() const noexcept {
   const std::lock_guard lock(lock_);
   return counts_;

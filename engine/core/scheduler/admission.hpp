@@ -81,6 +81,9 @@ class Admission {
   void end_node(const Run& run, std::uint32_t executor, int lanes, std::int64_t expected_ns,
                 std::int64_t began_ns) noexcept;
   [[nodiscard]] Counts counts() const noexcept;
+  /// How long a further run, less urgent than all that are due, waits for a lane of the busiest
+  /// device. O(runs * log lanes).
+  [[nodiscard]] std::int64_t wait_ns(std::int64_t now_ns);
 
  private:
   /// What is predicted of a run on all devices that it needs.

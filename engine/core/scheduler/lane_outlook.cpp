@@ -128,6 +128,13 @@ LaneOutlook::Forecast LaneOutlook::forecast(const Work& work, std::int64_t now_n
   return found;
 }
 
+std::int64_t LaneOutlook::wait_ns(std::int64_t now_ns) {
+  with_.assign(static_cast<std::size_t>(lanes_), Lane{now_ns, 0});
+  for (const Work& work : runs_)
+    if (!work.order.is_best_effort()) static_cast<void>(take_run(with_, work, false, now_ns));
+  return with_.front().free_ns - now_ns;
+}
+
 void LaneOutlook::add(const Work& work) {
   const auto place = static_cast<std::ptrdiff_t>(newcomers_place_);
   for (std::size_t i = 0; i < outlooks_.size(); ++i)

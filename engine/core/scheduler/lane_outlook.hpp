@@ -68,6 +68,9 @@ class LaneOutlook {
   void share(std::span<const Elsewhere> others, int spare);
   /// Of a run that is not there yet.
   [[nodiscard]] Forecast forecast(const Work& work, std::int64_t now_ns);
+  /// How long a further run waits for a lane that nothing makes way for; what is best effort makes
+  /// way for all.
+  [[nodiscard]] std::int64_t wait_ns(std::int64_t now_ns);
   /// Admits the run of the last forecast.
   void add(const Work& work);
   /// A run has ended; what it was predicted to do. Nothing if it is not there.

@@ -85,6 +85,26 @@ TEST(an_outlook_lists_runs_over_the_lanes_in_their_order) {
   CHECK(outlook.remove(due(50 * ms, 3)).left_ns == 0 && outlook.size() == 4);
 }
 
+TEST(an_outlook_says_how_long_a_further_run_waits) {
+  LaneOutlook outlook(2);
+  const auto admit = [&](const LaneOutlook::Work& one) {
+    static_cast<void>(outlook.forecast(one, 0));
+    outlook.add(one);
+  };
+  CHECK(outlook.wait_ns(0) == 0);
+  admit(work(due(100 * ms, 0), 10 * ms));
+  CHECK(outlook.wait_ns(0) == 0);  // a lane is free
+  admit(work(due(200 * ms, 1), 30 * ms));
+  CHECK(outlook.wait_ns(0) == 10 * ms);
+  admit(work(due(300 * ms, 2), 5 * ms));
+  CHECK(outlook.wait_ns(0) == 15 * ms);
+  admit(work(RunOrder::of(0, true, 0, 3), 40 * ms));  // makes way
+  CHECK(outlook.wait_ns(0) == 15 * ms);
+  outlook.begin(due(100 * ms, 0), 1, 10 * ms, 0);
+  outlook.begin(due(200 * ms, 1), 1, 30 * ms, 0);
+  CHECK(outlook.wait_ns(4 * ms) == 11 * ms);
+}
+
 TEST(an_outlook_knows_what_of_a_node_is_done) {
   LaneOutlook outlook(1);
   const RunOrder first = due(100 * ms, 0);
