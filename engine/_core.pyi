@@ -1040,19 +1040,13 @@ class Plan:
     def run(self, inputs: Sequence[Value | None], timeout_s: float = -1.0) -> list[Value | None]:
         """Submit, help, and return the outputs."""
 
-class WorkerLink:
-    """A line to a process that runs models."""
-
-    def __init__(self, memory_bytes: int) -> None:
-        """Memory of requests in flight, and as much of answers, is taken as it is used."""
-
-    def take_ends(self) -> tuple[int, int, int]:
-        """Descriptors for the worker, once: they are the caller's."""
+class QueryLink:
+    """A line to what answers queries elsewhere."""
 
     @property
     def fd(self) -> int: ...
     def pump(self) -> bool:
-        """Hear of answers, where no front end does; False once the worker is gone."""
+        """Hear of answers, where no front end does; False once nothing comes any more."""
 
     @property
     def is_gone(self) -> bool: ...
@@ -1060,9 +1054,9 @@ class WorkerLink:
     def in_flight(self) -> int: ...
     def submit(self, content: bytes, deadline_ns: int, number: int) -> int | None:
         """
-        Send a ModelInferRequest; returns its tag, or None if the worker is gone.
+        Send a ModelInferRequest; returns its tag, or None if there is nobody to answer it.
 
-        Raises MemoryError where the server has no room for it.
+        Raises MemoryError where there is no room for it.
         """
 
     def cancel(self, tag: int) -> None: ...
@@ -1075,6 +1069,54 @@ class WorkerLink:
         Number, gRPC's status, "late" or "queue" where it was refused for that, a ModelInferResponse
         or why there is none.
         """
+
+class WorkerLink(QueryLink):
+    """A line to a process that runs models."""
+
+    def __init__(self, memory_bytes: int) -> None:
+        """Memory of requests in flight, and as much of answers, is taken as it is used."""
+
+    def take_ends(self) -> tuple[int, int, int]:
+        """Descriptors for the worker, once: they are the caller's."""
+
+class Replicas(QueryLink):
+    """Servers that answer queries, balanced; thread-safe."""
+
+    def __init__(
+        self,
+        most_message_bytes: int,
+        authorization: str = "",
+        most_failures: int = 3,
+        eject_ns: int = 1000000000,
+        most_eject_ns: int = 30000000000,
+    ) -> None:
+        """
+        Parameters
+        ----------
+        most_message_bytes
+            Of an answer.
+        authorization
+            Header that servers are shown; empty: none.
+        most_failures, eject_ns, most_eject_ns
+            As of surplus.routing's Balancer.
+        """
+
+    def set_replicas(self, model: str, replicas: Sequence[tuple[str, float]]) -> None:
+        """
+        Who has a model from now on: host:port, and how many queries of others are known there.
+
+        Raises ValueError naming what is no address; looks hosts up, which may block.
+        """
+
+    def counts(self) -> list[tuple[str, int, int, int, int, int, int, bool]]:
+        """
+        Of every server: address, queries sent, answered, failed, sent there as another try,
+
+        how often it was ejected, queries in flight, whether it is ejected now.
+        """
+
+    def reached(self) -> list[str]:
+        """Addresses of those that can be reached now."""
 
 class Access:
     """Who may do what, by tokens and clients' certificates."""
@@ -1316,7 +1358,7 @@ class Frontend:
         outputs: Sequence[tuple[str, str, int, Sequence[int] | None]],
         route: Route | None,
         most_in_flight: int,
-        worker: WorkerLink | None = None,
+        worker: QueryLink | None = None,
         tally: FrontTally | None = None,
         answers: AnswerCache | None = None,
         load: int = 0,
@@ -1332,7 +1374,7 @@ class Frontend:
     def withdraw(self, name: str, version: str) -> None:
         """Python is asked from now on."""
 
-    def watch(self, worker: WorkerLink) -> None:
+    def watch(self, worker: QueryLink) -> None:
         """Hear of its answers from now on, until it is gone."""
 
     def tell_readiness(

@@ -69,7 +69,7 @@ class Balancer:
         most_failures: int = 3,
         eject_ns: int = 1000000000,
         most_eject_ns: int = 30000000000,
-        fade_ns: int = 5000000000,
+        fade_ns: int = 2000000000,
         refused_ns: int = 50000000,
     ) -> None:
         """

@@ -10,5 +10,9 @@ _VARIABLE = "SURPLUS_TOKEN"
 
 def bearer() -> tuple[tuple[str, str], ...]:
     """Headers, or metadata of gRPC, that say it; none where the variable is not set."""
-    token = os.environ.get(_VARIABLE, "")
-    return (("authorization", f"Bearer {token}"),) if token else ()
+    return (("authorization", f"Bearer {token()}"),) if token() else ()
+
+
+def token() -> str:
+    """The token alone; empty where the variable is not set."""
+    return os.environ.get(_VARIABLE, "")

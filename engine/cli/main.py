@@ -23,6 +23,7 @@ VERBS = (
     "study",
     "run",
     "serve",
+    "route",
     "top",
     "token",
     "health",

@@ -33,6 +33,12 @@ def add_server(parser: argparse.ArgumentParser) -> None:
         " models' queries, try to open it again, or go on without it, on the other GPUs of its kind"
         " or the CPU (default restart; under a policy for several models, when no device is left)",
     )
+    add_listening(parser)
+
+
+def add_listening(parser: argparse.ArgumentParser) -> None:
+    """Where to listen, what clients may take, and how it ends."""
+    add = parser.add_argument
     _add_ports(parser)
     add_observation(parser)
     _add_tls(parser)

@@ -45,10 +45,13 @@ class WorkerQueries:
     ----------
     pumps : bool
         Whether nobody else reads the link: there is no native front end.
+    gone : str
+        What is said where nobody is there to answer.
     """
 
-    def __init__(self, link: _core.WorkerLink, *, pumps: bool) -> None:
+    def __init__(self, link: _core.QueryLink, *, pumps: bool, gone: str = GONE) -> None:
         self._link = link
+        self._gone = gone
         self._waiting: dict[int, asyncio.Future[Answer]] = {}
         self._last = 0
         self._pumps = pumps
@@ -66,7 +69,7 @@ class WorkerQueries:
         self._take()
         for future in self._waiting.values():
             if not future.done():
-                future.set_exception(errors.UnavailableError(GONE))
+                future.set_exception(errors.UnavailableError(self._gone))
 
     async def ask(self, request: bytes, deadline_ns: int | None) -> bytes:
         """A response to a request, both serialised; cancelling cancels the query.
@@ -83,7 +86,7 @@ class WorkerQueries:
             text = "the server's memory limit was reached; ask again"
             raise errors.MemoryLimitError(text) from None
         if tag is None:
-            raise errors.UnavailableError(GONE)
+            raise errors.UnavailableError(self._gone)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting[number] = future
         try:

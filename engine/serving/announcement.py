@@ -28,8 +28,7 @@ def announce(
 ) -> None:
     """Say what is served where, and how to query it."""
     names = ", ".join(dict.fromkeys(entry.name for entry, _ in ready)) or "no model yet"
-    grpc = "gRPC" if tls is None else "gRPC over TLS"
-    print(f"serving {names} on {address} ({grpc}, Open Inference Protocol)")
+    say_address(f"serving {names}", address, tls)
     for entry, model in ready:
         try:
             query = query_command(entry, model.executor.inputs, address)
@@ -38,6 +37,19 @@ def announce(
         trusting = "" if tls is None else " --tls-ca AUTHORITY.pem"
         print(f"query: {query}{trusting}")
         break
+    say_others(host, http_port, tls, metrics_port)
+
+
+def say_address(what: str, address: str, tls: TlsFiles | None) -> None:
+    """Say what is answered there over gRPC."""
+    grpc = "gRPC" if tls is None else "gRPC over TLS"
+    print(f"{what} on {address} ({grpc}, Open Inference Protocol)")
+
+
+def say_others(
+    host: str, http_port: int | None, tls: TlsFiles | None, metrics_port: int | None
+) -> None:
+    """Say which further ports there are."""
     sys.stdout.flush()
     scheme = "http" if tls is None else "https"
     if http_port is not None:

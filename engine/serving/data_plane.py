@@ -25,6 +25,7 @@ from surplus.engine.serving.cached_answers import answered
 from surplus.engine.serving.front import Front
 from surplus.engine.serving.in_flight import InFlight
 from surplus.engine.serving.log_settings import LogSettings
+from surplus.engine.serving.metrics.replica_sample import ReplicaSample
 from surplus.engine.serving.metrics.worker_sample import WorkerSample
 from surplus.engine.serving.model_control import ModelControl
 from surplus.engine.serving.model_table import ModelTable
@@ -132,6 +133,8 @@ class DataPlane:
         What requests, values and answers are counted in.
     workers : callable
         Says what the processes are that run models for this one.
+    replicas : callable
+        Says what the servers do that answer queries for this one.
     """
 
     def __init__(
@@ -145,6 +148,7 @@ class DataPlane:
         self.front: Front | None = None
         self.memory = _core.MemoryAccount()
         self.workers: Callable[[], Sequence[WorkerSample]] = tuple
+        self.replicas: Callable[[], Sequence[ReplicaSample]] = tuple
         self.regions = SharedRegions()
         self.log = LogSettings()
         self.traces = TraceSettings()

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from surplus.engine._core import Route, WorkerLink
+from surplus.engine._core import QueryLink, Route
 from surplus.engine.repository.model_config import ModelConfig
 
 Array = npt.NDArray[Any]
@@ -99,8 +99,8 @@ class Servable(Protocol):
         ...
 
     @property
-    def worker(self) -> WorkerLink | None:
-        """Leads to the process that runs it, so that queries need not come here. Constant."""
+    def worker(self) -> QueryLink | None:
+        """Leads to who runs it elsewhere, so that queries need not come here. Constant."""
         ...
 
     def foresee(self, deadline_ns: int | None, priority: int = 0) -> None:

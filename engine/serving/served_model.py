@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from itertools import count
 
-from surplus.engine._core import FrontModel, FrontTally, Route, WorkerLink
+from surplus.engine._core import FrontModel, FrontTally, QueryLink, Route
 from surplus.engine.errors import ExecutionError, UnavailableError
 from surplus.engine.repository.model_config import ModelConfig, unwritten
 from surplus.engine.serving.histogram import QueryHistograms
@@ -125,7 +125,7 @@ class ServedModel:
         return self.executor.route
 
     @property
-    def worker(self) -> WorkerLink | None:
+    def worker(self) -> QueryLink | None:
         """As of the executor; None where Python has to look for the answer first."""
         return self.executor.worker if self.answers is None else None
 

@@ -51,6 +51,7 @@ def test_all_verbs_are_there() -> None:
         "adopt",
         "run",
         "serve",
+        "route",
         "simulate",
         "capacity",
         "colocate",

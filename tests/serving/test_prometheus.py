@@ -25,6 +25,7 @@ import tritonclient.grpc as triton
 import surplus
 from surplus import models
 from surplus.engine.serving.metrics.catalogue import CATALOGUE, PROCESS
+from surplus.engine.serving.metrics.replica_sample import ReplicaSample
 from surplus.engine.serving.metrics.worker_sample import WorkerSample
 from tests.serving.fakes import WAIT_S, tensor
 
@@ -105,6 +106,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[surplus.Server]
         (served,) = server._server.plane.models
         served.cost_bytes = 1 << 20
         server._server.plane.workers = lambda: [WorkerSample("apart", 1, 1, ())]
+        server._server.plane.replicas = lambda: [ReplicaSample("r:1", 2, 1, 1, 0, 1, 0, False)]
         yield server
 
 

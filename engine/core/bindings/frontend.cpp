@@ -62,7 +62,7 @@ std::string content_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.si
 
 PyFrontModel offer(const PyFrontend& self, std::string name, std::string version,
                    const std::vector<PortSpec>& inputs, const std::vector<PortSpec>& outputs,
-                   const PyRoute* route, std::size_t most_in_flight, const PyWorkerLink* worker,
+                   const PyRoute* route, std::size_t most_in_flight, const PyQueryLink* worker,
                    const PyFrontTally* tally, const PyAnswerCache* answers, std::uint64_t load) {
   auto model = std::make_shared<FrontModel>();
   model->called = std::make_shared<frontend::ModelName>(
@@ -145,7 +145,7 @@ that load are kept in `answers`, if it is given.)")
           "name"_a, "version"_a, "Python is asked from now on.")
       .def(
           "watch",
-          [](const PyFrontend& self, const PyWorkerLink& worker) {
+          [](const PyFrontend& self, const PyQueryLink& worker) {
             self.frontend->add_worker(worker.link);
           },
           "worker"_a, "Hear of its answers from now on, until it is gone.")

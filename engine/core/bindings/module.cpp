@@ -23,6 +23,7 @@ NB_MODULE(_core, m) {
   engine::bind_waiting_room(m);
   engine::bind_run(m);
   engine::bind_worker_link(m);
+  engine::bind_replicas(m);
   engine::bind_frontend(m);
   engine::bind_query(m);
   engine::bind_limits(m);

@@ -23,12 +23,12 @@ bool is_in_region(const InferRequest& request) noexcept {
 
 }  // namespace
 
-void Frontend::add_worker(std::shared_ptr<isolation::WorkerLink> worker) {
+void Frontend::add_worker(std::shared_ptr<isolation::QueryLink> worker) {
   new_workers_.put(std::move(worker));
 }
 
 void Frontend::take_workers() {
-  for (std::shared_ptr<isolation::WorkerLink>& worker : new_workers_.take()) {
+  for (std::shared_ptr<isolation::QueryLink>& worker : new_workers_.take()) {
     const bool is_known =
         std::ranges::any_of(workers_, [&](const auto& other) { return other.second == worker; });
     if (is_known || worker->is_gone()) continue;
@@ -40,7 +40,7 @@ void Frontend::take_workers() {
 void Frontend::pump(std::uint64_t number) {
   const auto found = workers_.find(number);
   if (found == workers_.end()) return;
-  const std::shared_ptr<isolation::WorkerLink> worker = found->second;
+  const std::shared_ptr<isolation::QueryLink> worker = found->second;
   if (worker->pump()) return;
   workers_.erase(found);
   forget_worker(*worker);
@@ -67,10 +67,14 @@ bool Frontend::forward(Call& call, FrontModelPtr model, const Message& message,
   const std::int64_t tag = ++last_tag_;
   // Not owned: this object leaves no query behind (cancel_all()).
   std::shared_ptr<AnswerSink> sink(std::shared_ptr<void>(), static_cast<AnswerSink*>(this));
-  const auto sent = flight.worker->submit(message.content(), flight.deadline_ns, std::move(sink),
-                                          static_cast<std::uint64_t>(tag), flight.worker_tag);
-  if (sent == isolation::WorkerLink::Sent::gone) return false;
-  if (sent == isolation::WorkerLink::Sent::no_room) {
+  const auto sent =
+      flight.worker->submit({.content = message.content(),
+                             .owner = message.memory,
+                             .deadline_ns = flight.deadline_ns,
+                             .trace_parent = flight.trace_parent},
+                            std::move(sink), static_cast<std::uint64_t>(tag), flight.worker_tag);
+  if (sent == isolation::QueryLink::Sent::gone) return false;
+  if (sent == isolation::QueryLink::Sent::no_room) {
     fail(flight, Status::resource_exhausted, Trouble::memory,
          "the server's memory limit was reached; ask again");
     return true;

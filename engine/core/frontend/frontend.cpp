@@ -56,11 +56,11 @@ void Frontend::connect_to_server() {
         Speaks::grpc);
 }
 
-void Frontend::watch_worker(const isolation::WorkerLink& worker, std::uint64_t number) const {
+void Frontend::watch_worker(const isolation::QueryLink& worker, std::uint64_t number) const {
   watch(epoll_, worker.fd(), first_worker + number, EPOLLIN, EPOLL_CTL_ADD);
 }
 
-void Frontend::forget_worker(const isolation::WorkerLink& worker) const noexcept {
+void Frontend::forget_worker(const isolation::QueryLink& worker) const noexcept {
   static_cast<void>(epoll_ctl(epoll_, EPOLL_CTL_DEL, worker.fd(), nullptr));
 }
 

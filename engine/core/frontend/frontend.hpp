@@ -89,7 +89,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void reply(Reply reply) { replies_.put(std::move(reply)); }
 
   /// Hears of answers of a worker from now on, until that is gone.
-  void add_worker(std::shared_ptr<isolation::WorkerLink> worker);
+  void add_worker(std::shared_ptr<isolation::QueryLink> worker);
 
   /// Answers no further query here: Python says why.
   void drain() noexcept {
@@ -119,7 +119,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   /// A query whose run has not ended.
   struct Flight {
     RunPtr run = {};  ///< null: a worker runs it, or its answer was there
-    std::shared_ptr<isolation::WorkerLink> worker = {};  ///< with the number that it has there
+    std::shared_ptr<isolation::QueryLink> worker = {};  ///< with the number that it has there
     std::uint64_t worker_tag = 0;
     std::int64_t deadline_ns = 0;
     std::uint64_t token = 0;
@@ -147,8 +147,8 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void serve() noexcept;
   void wait_for_events();
   void connect_to_server();
-  void watch_worker(const isolation::WorkerLink& worker, std::uint64_t number) const;
-  void forget_worker(const isolation::WorkerLink& worker) const noexcept;
+  void watch_worker(const isolation::QueryLink& worker, std::uint64_t number) const;
+  void forget_worker(const isolation::QueryLink& worker) const noexcept;
   void wait_for_handshakes();
   void on_socket(std::uint64_t number, std::uint32_t events);
   void accept_all(const Listener& listener);
@@ -223,7 +223,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   std::atomic<bool> is_observed_{true};
   PythonQueue events_;
   Mailbox<Reply> replies_;
-  Mailbox<std::shared_ptr<isolation::WorkerLink>> new_workers_;
+  Mailbox<std::shared_ptr<isolation::QueryLink>> new_workers_;
   const std::shared_ptr<CompletionQueue> finished_ = std::make_shared<CompletionQueue>();
   std::atomic<bool> draining_{false}, abandons_{false}, stopping_{false}, ends_receipts_{false};
   std::atomic<std::int64_t> stop_by_ns_{0};
@@ -246,7 +246,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
   std::unordered_map<std::uint64_t, Place> places_;  ///< of calls, by token
   std::unordered_map<std::int64_t, Flight> flights_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<isolation::WorkerLink>> workers_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<isolation::QueryLink>> workers_;
   std::vector<Connection*> dirty_;
   std::unique_ptr<std::byte[]> buffer_;
   InferRequest request_;

@@ -9,31 +9,14 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "isolation/packet.hpp"
+#include "isolation/query_link.hpp"
 #include "isolation/shared_blocks.hpp"
 #include "memory/account.hpp"
 
 namespace engine::isolation {
-
-using Bytes = std::span<const std::byte>;
-
-/// What came of a query.
-struct WorkerAnswer {
-  int status = 0;  ///< gRPC's
-  Refusal refusal = Refusal::none;
-  std::int64_t waited_ns = not_known_ns;  ///< for a lane
-  Bytes content;  ///< a ModelInferResponse, or a text that says why there is none
-  /// Keeps the content; null where the content lasts for the call only.
-  std::shared_ptr<const void> owner;
-};
-
-/// Hears of answers, on the thread that pumps the link.
-class AnswerSink {
- public:
-  virtual ~AnswerSink() = default;
-  virtual void on_answer(std::uint64_t number, const WorkerAnswer& answer) = 0;
-};
 
 /// What a worker is started with; whoever has it closes them.
 struct WorkerEnds {
@@ -46,37 +29,29 @@ struct WorkerEnds {
 ///
 /// submit() and cancel() from any thread, a short lock and a system call; pump() from one at a
 /// time. Always held by a shared_ptr: answers' memory keeps it.
-class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
+class WorkerLink final : public QueryLink, public std::enable_shared_from_this<WorkerLink> {
  public:
   /// `memory_bytes`: of the requests in flight, and of the answers; taken as it is used. Throws
   /// std::system_error.
   static std::shared_ptr<WorkerLink> made(std::size_t memory_bytes);
-  WorkerLink(const WorkerLink&) = delete;
-  WorkerLink& operator=(const WorkerLink&) = delete;
-  ~WorkerLink();
+  ~WorkerLink() override;
 
   /// The worker's ends, once.
   [[nodiscard]] WorkerEnds take_ends() noexcept;
 
-  enum class Sent : std::uint8_t {
-    yes,
-    gone,     ///< there is no worker any more
-    no_room,  ///< the shared memory, or the process's account, is full, or it does not read
-  };
-  /// Sends a query; `sink` hears of its answer under `number`, once, unless it is cancelled before.
-  /// `content` is copied; `tag` is for cancel().
+  /// As of any link; the content is copied, and no trace goes along.
+  [[nodiscard]] Sent submit(const LinkedQuery& query, std::shared_ptr<AnswerSink> sink,
+                            std::uint64_t number, std::uint64_t& tag) override {
+    return submit(query.content, query.deadline_ns, std::move(sink), number, tag);
+  }
   [[nodiscard]] Sent submit(Bytes content, std::int64_t deadline_ns,
                             std::shared_ptr<AnswerSink> sink, std::uint64_t number,
                             std::uint64_t& tag);
-  /// Nobody waits for it any more; nothing if it was answered.
-  void cancel(std::uint64_t tag);
-  /// Tells the sinks of what has come. False: the worker is gone, and all sinks were told.
-  [[nodiscard]] bool pump();
-  /// Readable when there is something to pump.
-  [[nodiscard]] int fd() const noexcept { return socket_; }
-  [[nodiscard]] bool is_gone() const;
-  /// Queries that are not answered.
-  [[nodiscard]] std::size_t in_flight() const;
+  void cancel(std::uint64_t tag) override;
+  [[nodiscard]] bool pump() override;
+  [[nodiscard]] int fd() const noexcept override { return socket_; }
+  [[nodiscard]] bool is_gone() const override;
+  [[nodiscard]] std::size_t in_flight() const override;
 
  private:
   /// A query that is not answered.

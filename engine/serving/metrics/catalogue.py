@@ -136,6 +136,22 @@ WORKER_STARTS = Definition(
     ("worker",),
     "How often it was started, with the first",
 )
+REPLICA_QUERIES = Definition(
+    "surplus_replica_queries_total",
+    "counter",
+    ("replica", "outcome"),
+    "Of engine route: queries sent to a server, and those that it answered or not; retried: sent"
+    " there after another server had failed",
+)
+REPLICA_EJECTIONS = Definition(
+    "surplus_replica_ejections_total", "counter", ("replica",), "How often a server was ejected"
+)
+REPLICA_EJECTED = Definition(
+    "surplus_replica_ejected", "gauge", ("replica",), "Whether it is ejected now, 0 or 1"
+)
+REPLICA_PENDING = Definition(
+    "surplus_replica_pending_queries", "gauge", ("replica",), "Queries that are in flight there"
+)
 LANES = Definition(
     "surplus_lanes", "gauge", ("process", "device"), "Lanes of a device: what runs at once"
 )

@@ -21,6 +21,7 @@ from surplus.engine.serving.metrics.machine_samples import (
     lane_samples,
     memory_sample,
 )
+from surplus.engine.serving.metrics.replica_sample import ReplicaSample
 from surplus.engine.serving.metrics.samples import ModelSample, model_samples
 from surplus.engine.serving.metrics.worker_sample import WorkerSample
 from surplus.engine.version import version
@@ -47,17 +48,21 @@ class Metrics:
     async def text(self, prefixes: Sequence[str] = ()) -> bytes:
         """As Prometheus reads it, of names that begin so, or of all. On the server's event loop."""
         models, workers = model_samples(self._plane.models), self._plane.workers()
-        families = await asyncio.to_thread(self._families, models, workers)
+        families = await asyncio.to_thread(self._families, models, workers, self._plane.replicas())
         wanted = [one for one in families if not prefixes or one.name.startswith(tuple(prefixes))]
         return await asyncio.to_thread(text_of, wanted)
 
     def _families(
-        self, models: Sequence[ModelSample], workers: Sequence[WorkerSample]
+        self,
+        models: Sequence[ModelSample],
+        workers: Sequence[WorkerSample],
+        replicas: Sequence[ReplicaSample],
     ) -> tuple[Metric, ...]:
         return (
             *model_families(models),
             *_lanes(workers),
             *_memory(workers),
+            *_replicas(replicas),
             *self._machine(),
             *self._process.collect(),
         )
@@ -99,6 +104,19 @@ def _memory(workers: Sequence[WorkerSample]) -> Iterator[Metric]:
     yield family(catalogue.MEMORY_REFUSALS, [((), account.refused)])
     yield family(catalogue.WORKER_MEMORY, [((name,), size) for name, size in resident.items()])
     yield family(catalogue.WORKER_STARTS, [((one.name,), one.starts) for one in workers])
+
+
+def _replicas(replicas: Sequence[ReplicaSample]) -> Iterator[Metric]:
+    rows = [
+        ((one.name, outcome), getattr(one, outcome))
+        for one in replicas
+        for outcome in ("sent", "answered", "failed", "retried")
+    ]
+    yield family(catalogue.REPLICA_QUERIES, rows)
+    ejections = [((one.name,), one.ejections) for one in replicas]
+    yield family(catalogue.REPLICA_EJECTIONS, ejections)
+    yield family(catalogue.REPLICA_EJECTED, [((one.name,), one.is_ejected) for one in replicas])
+    yield family(catalogue.REPLICA_PENDING, [((one.name,), one.in_flight) for one in replicas])
 
 
 def _lane_row(process: str, lane: LaneSample) -> tuple[tuple[str, ...], float]:

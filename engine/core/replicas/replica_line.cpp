@@ -1,0 +1,290 @@
+#include "replicas/replica_line.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "frontend/call.hpp"
+#include "frontend/infer_query.hpp"
+#include "frontend/load_report.hpp"
+#include "replicas/line_callbacks.hpp"
+
+namespace engine::replicas {
+
+namespace {
+
+/// Answers are taken as they come, and counted in the process's memory.
+constexpr std::uint32_t window = 0x7fffffff;
+constexpr std::uint32_t largest_frame = 1U << 20;
+constexpr std::size_t most_queued_bytes = 1U << 20, buffer_bytes = 256 * 1024;
+constexpr int internal = 13, resource_exhausted = 8, unavailable = 14;
+constexpr std::string_view wait_metric = "named_metrics.wait_ns=";
+constexpr std::size_t frame_header_bytes = 9;
+
+/// What is read is used up at once.
+thread_local std::array<std::byte, buffer_bytes> buffer;
+
+http2::Field field(std::string_view name, std::string_view value) {
+  return {reinterpret_cast<const std::uint8_t*>(name.data()),
+          reinterpret_cast<const std::uint8_t*>(value.data()), name.size(), value.size(), 0};
+}
+
+std::string words_of(int error) { return std::generic_category().message(error); }
+
+template <typename Int>
+std::optional<Int> number_of(std::string_view text) noexcept {
+  Int number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && at == end ? std::optional(number) : std::nullopt;
+}
+
+/// A time as gRPC writes it: eight digits at most.
+std::string timeout_text(std::int64_t left_ns) {
+  constexpr std::int64_t most = 99'999'999;
+  const std::int64_t left_us = std::max<std::int64_t>(1, left_ns / 1'000);
+  if (left_us <= most) return std::to_string(left_us) + "u";
+  if (left_us / 1'000 <= most) return std::to_string(left_us / 1'000) + "m";
+  return std::to_string(std::min(most, left_us / 1'000'000)) + "S";
+}
+
+/// A `grpc-message`, percent-encoded.
+std::string decoded(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned byte = 0;
+    const char* const digits = text.data() + i + 1;
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+      plain.push_back(static_cast<char>(byte));
+      i += 2;
+    } else {
+      plain.push_back(text[i]);
+    }
+  }
+  return plain;
+}
+
+int connecting(const ServerAddress& address, std::int64_t unheard_ms) {
+  const int made = ::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (made < 0) throw std::system_error(errno, std::generic_category(), "socket");
+  const int yes = 1;
+  const auto unheard = static_cast<unsigned>(unheard_ms);
+  setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  setsockopt(made, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard, sizeof unheard);
+  // What it fails of is found as the socket is waited for.
+  static_cast<void>(connect(made, reinterpret_cast<const sockaddr*>(&address.bytes), address.size));
+  return made;
+}
+
+}  // namespace
+
+ReplicaLine::ReplicaLine(const http2::Api& api, const LineParams& params,
+                         const ServerAddress& address, LineSink& sink)
+    : api_(api),
+      params_(params),
+      address_(address),
+      sink_(sink),
+      transport_(
+          std::make_unique<frontend::PlainTransport>(connecting(address, params.unheard_ms))) {
+  static const http2::Callbacks* const callbacks = LineCallbacks::made(api);
+  http2::check(api, api.client_new(&session_, callbacks, this, nullptr), "a session");
+  const http2::Setting settings[] = {{http2::setting::enable_push, 0},
+                                     {http2::setting::initial_window_size, window},
+                                     {http2::setting::max_frame_size, largest_frame}};
+  http2::check(api, api.submit_settings(session_, 0, settings, std::size(settings)), "settings");
+  http2::check(api, api.set_local_window(session_, 0, 0, window), "the window");
+}
+
+ReplicaLine::~ReplicaLine() { api_.session_del(session_); }
+
+std::uint32_t ReplicaLine::events() const noexcept {
+  return EPOLLIN | (!is_connected_ || transport_->is_blocked() ? EPOLLOUT : 0U);
+}
+
+bool ReplicaLine::fail(std::string why) {
+  why_ = std::move(why);
+  return false;
+}
+
+void ReplicaLine::ask(std::uint64_t ticket, const isolation::LinkedQuery& query,
+                      std::int64_t now_ns) {
+  auto call = std::make_unique<LineCall>();
+  call->ticket = ticket;
+  call->owner = query.owner;
+  call->content = query.content;
+  frontend::put_prefix(call->prefix, query.content.size());
+  const std::string timeout =
+      query.deadline_ns == 0 ? "" : timeout_text(query.deadline_ns - now_ns);
+  std::array<http2::Field, 11> fields = {
+      field(":method", "POST"),
+      field(":scheme", "http"),
+      field(":path", frontend::infer_path),
+      field(":authority", address_.text),
+      field("te", "trailers"),
+      field("content-type", "application/grpc"),
+      field("user-agent", "surplus-route"),
+      field(frontend::load_format_header, frontend::load_format)};
+  std::size_t count = 8;
+  if (!timeout.empty()) fields[count++] = field("grpc-timeout", timeout);
+  if (!params_.authorization.empty())
+    fields[count++] = field("authorization", params_.authorization);
+  if (!query.trace_parent.empty()) fields[count++] = field("traceparent", query.trace_parent);
+  const http2::DataProvider body{call.get(), LineCallbacks::read};
+  call->stream = api_.submit_request(session_, nullptr, fields.data(), count, &body, nullptr);
+  if (call->stream <= 0) {
+    is_leaving_ = true;  // its numbers are used up
+    return sink_.on_answer(ticket, {.status = unavailable, .text = api_.strerror(call->stream)});
+  }
+  streams_.emplace(ticket, call->stream);
+  calls_.emplace(call->stream, std::move(call));
+}
+
+void ReplicaLine::forget(std::uint64_t ticket) {
+  const auto found = streams_.find(ticket);
+  if (found == streams_.end()) return;
+  calls_.at(found->second)->is_told = true;
+  static_cast<void>(api_.submit_rst_stream(session_, 0, found->second, http2::error::cancel));
+  streams_.erase(found);
+}
+
+bool ReplicaLine::take(std::uint32_t events) {
+  if (!is_connected_) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(socket(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) return fail(words_of(error));
+    if ((events & EPOLLOUT) == 0) return true;
+    is_connected_ = true;
+  }
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return true;
+  for (;;) {
+    const auto count = transport_->receive(buffer);
+    if (!count) return fail("the server closed the connection");
+    if (*count == 0) return true;
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(buffer.data());
+    if (api_.mem_recv(session_, bytes, *count) < 0 || api_.want_read(session_) == 0)
+      return fail("the server does not speak HTTP/2, or has ended that");
+    if (*count < buffer.size()) return true;
+  }
+}
+
+bool ReplicaLine::flush() {
+  if (!is_connected_) return true;
+  for (;;) {
+    while (out_.bytes() < most_queued_bytes) {
+      const std::uint8_t* data = nullptr;
+      const ssize_t count = api_.mem_send(session_, &data);
+      if (count < 0) return fail("the server does not speak HTTP/2");
+      if (count == 0) break;
+      out_.append({reinterpret_cast<const std::byte*>(data), static_cast<std::size_t>(count)});
+    }
+    if (out_.empty()) return true;
+    if (!transport_->send(out_)) return fail("the connection is broken");
+    if (!out_.empty()) return true;  // it takes no more for now
+  }
+}
+
+ReplicaLine::LineCall* ReplicaLine::find(std::int32_t stream) noexcept {
+  const auto found = calls_.find(stream);
+  return found == calls_.end() ? nullptr : found->second.get();
+}
+
+void ReplicaLine::take_header(LineCall& call, std::string_view name, std::string_view value) {
+  if (name == ":status") {
+    call.http_status = number_of<int>(value).value_or(0);
+  } else if (name == "grpc-status") {
+    call.grpc_status = number_of<int>(value).value_or(2);
+  } else if (name == "grpc-message") {
+    call.text = decoded(value);
+  } else if (name == frontend::load_header) {
+    const std::size_t at = value.find(wait_metric);
+    if (at == value.npos) return;
+    value.remove_prefix(at + wait_metric.size());
+    call.wait_ns = number_of<std::int64_t>(value.substr(0, value.find(',')));
+  }
+}
+
+void ReplicaLine::take_data(LineCall& call, isolation::Bytes data) {
+  while (!data.empty() && !call.is_told && call.grpc_status < 0) {
+    switch (call.reader.feed(data, params_.most_message_bytes)) {
+      case frontend::MessageReader::State::more:
+        break;
+      case frontend::MessageReader::State::message:
+        if (call.message) call.grpc_status = internal;  // a second one
+        call.message = call.reader.take();
+        break;
+      case frontend::MessageReader::State::too_large:
+      case frontend::MessageReader::State::no_room:
+        call.grpc_status = resource_exhausted;
+        call.text = "the answer has no room in the memory that may be used; ask again";
+        static_cast<void>(api_.submit_rst_stream(session_, 0, call.stream, http2::error::cancel));
+        return tell(call, http2::error::none);
+    }
+  }
+}
+
+void ReplicaLine::end_of_answer(LineCall& call) {
+  tell(call, http2::error::none);
+  if (call.sent == call.prefix.size() + call.content.size()) return;
+  // It was refused before it was sent.
+  static_cast<void>(api_.submit_rst_stream(session_, 0, call.stream, http2::error::cancel));
+}
+
+void ReplicaLine::tell(LineCall& call, std::uint32_t error) {
+  if (std::exchange(call.is_told, true)) return;
+  streams_.erase(call.ticket);
+  sink_.on_answer(call.ticket, answer_of(call, error));
+}
+
+LineAnswer ReplicaLine::answer_of(LineCall& call, std::uint32_t error) const {
+  LineAnswer answer{.status = call.grpc_status, .text = call.text, .wait_ns = call.wait_ns};
+  if (call.grpc_status < 0) {
+    // A proxy before it, say; or it was reset.
+    answer.status = call.http_status == 200 && error == http2::error::none ? internal : unavailable;
+    answer.text = error == http2::error::none
+                      ? "the call ended with HTTP status " + std::to_string(call.http_status)
+                      : "the call was reset with error " + std::to_string(error);
+  } else if (call.grpc_status == 0) {
+    if (call.message && !call.message->is_compressed) {
+      answer.message = std::move(*call.message);
+    } else {
+      answer.status = internal;
+      answer.text = "the answer is not one whole message without compression";
+    }
+  }
+  return answer;
+}
+
+void ReplicaLine::close(std::int32_t stream, std::uint32_t error) {
+  const auto found = calls_.find(stream);
+  if (found == calls_.end()) return;
+  const std::unique_ptr<LineCall> call = std::move(found->second);
+  calls_.erase(found);
+  tell(*call, error);
+}
+
+void ReplicaLine::send_out(LineCall& call, const std::uint8_t* header, std::size_t bytes) {
+  out_.append({reinterpret_cast<const std::byte*>(header), frame_header_bytes});
+  const std::string_view prefix = call.prefix;
+  if (call.sent < prefix.size()) {
+    const std::string_view part = prefix.substr(call.sent, bytes);
+    out_.append({reinterpret_cast<const std::byte*>(part.data()), part.size()});
+    call.sent += part.size();
+    bytes -= part.size();
+  }
+  if (bytes == 0) return;
+  out_.append(call.content.subspan(call.sent - prefix.size(), bytes), call.owner);
+  call.sent += bytes;
+}
+
+}  // namespace engine::replicas

@@ -1,0 +1,116 @@
+// Servers that answer queries for this one: `engine route` is a server whose models are there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "balancer.hpp"
+#include "isolation/query_link.hpp"
+#include "replicas/replica_line.hpp"
+#include "scheduler/doorbell.hpp"
+
+namespace engine::replicas {
+
+struct ReplicasParams {
+  LineParams line;
+  routing::BalancerParams balancer;
+};
+
+/// One connection to each server; queries go where the balancer says, and once more where it says
+/// so. A server that is lost is connected to again and again, a tenth of a second after the first
+/// attempt that failed, half a second at the most; it is asked as soon as it has spoken.
+///
+/// A query's bytes are sent as they came, and kept until it is answered. Thread-safe: one lock,
+/// within which nothing blocks; sinks are told without it.
+class Replicas final : public isolation::QueryLink, private LineSink {
+ public:
+  /// Throws std::runtime_error without the library, std::system_error without descriptors,
+  /// std::invalid_argument for a bad bound.
+  explicit Replicas(ReplicasParams params);
+  ~Replicas() override;
+
+  /// Who has a model from now on, by address, and how many queries of others are known there.
+  /// Servers that have no model any more are left. Throws std::invalid_argument for what is no
+  /// address, or a bad load; looks hosts up, which may block.
+  void set_replicas(const std::string& model,
+                    const std::vector<std::pair<std::string, double>>& replicas);
+  /// Of every server that was ever named, in that order.
+  [[nodiscard]] std::vector<routing::ServerCounts> counts() const;
+  /// Addresses of those that can be reached now.
+  [[nodiscard]] std::vector<std::string> reached() const;
+
+  [[nodiscard]] Sent submit(const isolation::LinkedQuery& query,
+                            std::shared_ptr<isolation::AnswerSink> sink, std::uint64_t number,
+                            std::uint64_t& tag) override;
+  void cancel(std::uint64_t tag) override;
+  [[nodiscard]] bool pump() override;
+  [[nodiscard]] int fd() const noexcept override { return epoll_; }
+  [[nodiscard]] bool is_gone() const override { return false; }
+  [[nodiscard]] std::size_t in_flight() const override;
+
+ private:
+  /// A query that is not answered.
+  struct Pending {
+    std::shared_ptr<isolation::AnswerSink> sink;
+    std::uint64_t number = 0;
+    isolation::LinkedQuery query;
+    std::string trace_parent;
+    std::uint64_t ticket = 0;
+    routing::Number server = 0;
+  };
+  struct Server {
+    ServerAddress address;
+    std::unique_ptr<ReplicaLine> line = nullptr;
+    std::uint32_t events = 0;
+    bool is_wanted = false;
+    bool was_up = false;
+    std::int64_t pause_ns = 0;    ///< behind the last attempt
+    std::int64_t connect_ns = 0;  ///< when to connect; 0: not
+  };
+  struct Told {
+    std::shared_ptr<isolation::AnswerSink> sink;
+    std::uint64_t number = 0;
+    LineAnswer answer;
+  };
+  struct Ended {
+    std::uint64_t ticket = 0;
+    LineAnswer answer;
+    bool is_lost = false;
+  };
+
+  void on_answer(std::uint64_t ticket, LineAnswer answer) override;
+
+  // All with the lock.
+  void connect(routing::Number server, std::int64_t now_ns);
+  void lose(routing::Number server, std::int64_t now_ns);
+  void leave(Server& server);
+  void put(std::uint64_t tag, Pending& pending, std::int64_t now_ns);
+  void flush(routing::Number server, std::int64_t now_ns);
+  void settle(std::int64_t now_ns);
+  void settle_one(Ended ended, std::int64_t now_ns);
+  void watch(routing::Number server);
+  void arm();
+
+  const ReplicasParams params_;
+  const http2::Api& api_;
+  int epoll_ = -1, timer_ = -1;
+  Doorbell bell_;  ///< rung when somebody is to be told whom no pump() has told
+
+  mutable std::mutex mutex_;  // of all that follows
+  routing::Balancer balancer_;
+  std::vector<std::unique_ptr<Server>> servers_;  ///< by the balancer's numbers
+  std::unordered_map<std::string, std::vector<routing::Number>> models_;
+  std::unordered_map<std::uint64_t, Pending> pending_;  ///< by tag
+  std::unordered_map<std::uint64_t, std::uint64_t> tag_of_ticket_;
+  std::vector<Ended> ended_;  ///< that lines have told of
+  std::vector<Told> told_;
+  std::uint64_t last_tag_ = 0;
+};
+
+}  // namespace engine::replicas

@@ -1,0 +1,1 @@
+"""``engine route``: a server whose models are on other servers."""

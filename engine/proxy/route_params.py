@@ -1,0 +1,48 @@
+"""Which servers are asked, and when one is asked no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from surplus.routing.client_params import EjectionParams
+
+
+@dataclass(frozen=True)
+class RouteParams:
+    """What ``engine route`` is told.
+
+    Parameters
+    ----------
+    servers : tuple of str
+        ``host:port`` of gRPC each: what they serve is routed.
+    resolver : str
+        ``http://host:port`` of a cluster's resolver instead; empty: none.
+    models : tuple of str
+        With a resolver: which models are routed; at least one.
+    look_s : float
+        How often servers are asked what they serve, or the resolver who has a model; > 0.
+    wait_s : float
+        How long to wait at the start until some model is found, >= 0.
+    token : str
+        Shown to the servers; empty: none.
+    ejection : EjectionParams
+        When a server is asked no more.
+    """
+
+    servers: tuple[str, ...] = ()
+    resolver: str = ""
+    models: tuple[str, ...] = ()
+    look_s: float = 1.0
+    wait_s: float = 10.0
+    token: str = ""
+    ejection: EjectionParams = field(default_factory=EjectionParams)
+
+    def __post_init__(self) -> None:
+        if bool(self.servers) == bool(self.resolver):
+            raise ValueError("servers are given, or a resolver that knows them: one of both")
+        if bool(self.resolver) != bool(self.models):
+            raise ValueError("a resolver and names of models go together")
+        if not self.look_s > 0:
+            raise ValueError(f"look_s must be above 0, got {self.look_s}")
+        if not self.wait_s >= 0:
+            raise ValueError(f"wait_s must be at least 0, got {self.wait_s}")

@@ -1,0 +1,46 @@
+"""``engine route`` as a process, for tests."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.isolation.served import Serving
+
+COMMAND = [sys.executable, "-m", "surplus.engine.cli.main", "route"]
+
+
+@contextmanager
+def routed(*words: str) -> Iterator[Serving]:
+    """Route to some servers."""
+    command = [*COMMAND, *words, "--port", "0", "--http-port", "0", "--eject", "0.2"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        try:
+            serving = Serving(process)
+            serving.http_address = serving.wait_for(r"HTTP: http://(\S+)/v2\n")[1]
+            serving.address = serving.wait_for(r"routing .* on (\S+) \(gRPC")[1]
+            yield serving
+        finally:
+            process.terminate()
+
+
+def get(serving: Serving, path: str) -> str:
+    """A document of REST's port."""
+    with urllib.request.urlopen(f"http://{serving.http_address}{path}") as answer:
+        text: str = answer.read().decode()
+        return text
+
+
+def counted(serving: Serving, name: str) -> dict[tuple[str, str], float]:
+    """A metric of replicas, by address and outcome."""
+    rows = re.findall(rf"^{name}\{{(.*)\}} (\S+)$", get(serving, "/metrics"), re.MULTILINE)
+    found = {}
+    for labels, value in rows:
+        said = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+        found[said["replica"], said.get("outcome", "")] = float(value)
+    return found
