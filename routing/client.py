@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy.typing as npt
 
-from surplus.routing._balancer import ServerCounts
+from surplus.routing.balancer import ServerCounts
 from surplus.routing.client_params import ClientParams
 from surplus.routing.errors import not_resolved
 from surplus.routing.known_replicas import require

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from surplus.routing._balancer import Balancer, Failure, ServerCounts
+from surplus.routing.balancer import Balancer, Failure, ServerCounts
 from surplus.routing.client_params import ClientParams
 from surplus.routing.errors import NoReplicaError, QueryError
 from surplus.routing.known_replicas import KnownReplicas, Replicas

@@ -10,7 +10,7 @@ import grpc
 
 from surplus.loadgen.clients.protocol import SERVICE
 from surplus.loadgen.transport import TlsParams
-from surplus.routing._balancer import Failure, failure_of
+from surplus.routing.balancer import Failure, failure_of
 from surplus.routing.client_params import ClientParams
 from surplus.routing.load_report import ASK, wait_ns_in
 

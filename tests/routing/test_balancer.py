@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from surplus.routing._balancer import Balancer, Failure, failure_of
+from surplus.routing.balancer import Balancer, Failure, failure_of
 
 MS = 1_000_000
 NEVER = 0

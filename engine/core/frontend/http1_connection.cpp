@@ -5,7 +5,7 @@
 #include <ctime>
 #include <utility>
 
-#include "frontend/load_report.hpp"
+#include "frontend/load_headers.hpp"
 #include "scheduler/clock.hpp"
 
 namespace engine::frontend {

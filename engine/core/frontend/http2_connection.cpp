@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "frontend/load_report.hpp"
+#include "frontend/load_headers.hpp"
 #include "frontend/session_callbacks.hpp"
 #include "scheduler/clock.hpp"
 

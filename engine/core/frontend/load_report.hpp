@@ -3,16 +3,11 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
+#include "frontend/load_headers.hpp"
 #include "scheduler/machine.hpp"
 
 namespace engine::frontend {
-
-/// Open Request Cost Aggregation, as Triton's clients ask for it: a header of the request with the
-/// format, one behind the answer with what was asked for.
-inline constexpr std::string_view load_format_header = "endpoint-load-metrics-format",
-                                  load_header = "endpoint-load-metrics", load_format = "TEXT";
 
 /// The last report of a machine, made anew when it is older than a fifth of a millisecond: to count
 /// what waits costs more than an answer where much does. One thread at a time.

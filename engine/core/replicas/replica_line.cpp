@@ -15,7 +15,7 @@
 
 #include "frontend/call.hpp"
 #include "frontend/infer_query.hpp"
-#include "frontend/load_report.hpp"
+#include "frontend/load_headers.hpp"
 #include "replicas/line_callbacks.hpp"
 
 namespace engine::replicas {
