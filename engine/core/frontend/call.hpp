@@ -83,7 +83,7 @@ struct Call {
   bool has_ended = false;
   Status status = Status::ok;
   std::string text;
-  std::string load;  ///< what is said of that; empty: nothing
+  std::string load;                                       ///< what is said of that; empty: nothing
   isolation::Refusal refusal = isolation::Refusal::none;  ///< of the query
   std::int64_t waited_ns = -1;                            ///< for a lane; -1: not known
 };

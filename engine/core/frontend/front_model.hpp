@@ -86,10 +86,10 @@ struct FrontModel {
   /// Shared with who remembers its queries: who holds the model holds its plans, hence weights.
   std::shared_ptr<const ModelName> called = std::make_shared<ModelName>();
   std::vector<Port> inputs, outputs;
-  std::shared_ptr<Route> route;                   ///< null, and no worker: Python answers
+  std::shared_ptr<Route> route;                  ///< null, and no worker: Python answers
   std::shared_ptr<isolation::QueryLink> worker;  ///< runs it in another process
-  std::shared_ptr<AnswerCache> answers;           ///< null: none is kept
-  std::uint64_t load = 0;                         ///< its number there
+  std::shared_ptr<AnswerCache> answers;          ///< null: none is kept
+  std::uint64_t load = 0;                        ///< its number there
   std::size_t most_in_flight = 0;
   std::atomic<std::size_t> in_flight{0};
   HandOver hand_over;  ///< the front end's thread alone knows it

@@ -45,9 +45,10 @@ class RequestSink {
 /// One connection's requests, one after the other. One thread at a time.
 class RequestParser {
  public:
-  static constexpr std::string_view wanted[] = {"authorization", "content-type", "content-encoding",
-                                                "inference-header-content-length", "traceparent",
-                                                "endpoint-load-metrics-format"};
+  static constexpr std::string_view wanted[] = {
+      "authorization",    "content-type",
+      "content-encoding", "inference-header-content-length",
+      "traceparent",      "endpoint-load-metrics-format"};
   static constexpr std::size_t most_target_bytes = 8 * 1024, most_head_bytes = 32 * 1024;
 
   enum class State : std::uint8_t {
