@@ -27,12 +27,15 @@ class Day:
     fleet : Fleet
     rates_per_s : array of float, (minutes, models)
     counts : array of int, (minutes, models)
+    prices : array of float, (models,)
+        The least of a query in time.
     """
 
     models: tuple[ClusterModel, ...]
     fleet: Fleet
     rates_per_s: Floats
     counts: np.ndarray[tuple[int, int], np.dtype[np.int64]]
+    prices: Floats
 
     @property
     def peaks_per_s(self) -> Floats:

@@ -26,7 +26,7 @@ from surplus.cluster import (
     NodeKind,
     check_plan,
 )
-from surplus.cluster.bounds.least_nodes import least_cost, least_price
+from surplus.cluster.bounds.least_nodes import least_cost, least_prices
 from surplus.cluster.frame.cluster_planner import ClusterPlanner
 from surplus.cluster.simulation.cluster_day import simulate_day
 from surplus.cluster.simulation.day_traffic import MINUTES, day_counts, day_rates
@@ -53,10 +53,10 @@ def day_of(nodes: int, models: int, minutes: int, seed: int) -> Day:
     fleet = Fleet.of([(GPU, MORE * nodes + models)])
     made = made_up_models(models, fleet.kinds, np.random.default_rng([seed, 1]))
     shape = day_rates(models, np.random.default_rng([seed, 2]), minutes=minutes)
-    seconds = np.array([least_price(model, fleet.kinds) for model in made]) * 3600
-    rates_per_s = shape * (FULL * nodes / float((shape @ seconds).max()))
+    prices = least_prices(made, fleet.kinds)
+    rates_per_s = shape * (FULL * nodes / float((shape @ prices).max() * 3600))
     counts = day_counts(rates_per_s, np.random.default_rng([seed, 3]))
-    return Day(made, fleet, rates_per_s, counts)
+    return Day(made, fleet, rates_per_s, counts, prices)
 
 
 def served(day: Day, nodes: int, contender: str, setting: str) -> Row:
@@ -65,7 +65,7 @@ def served(day: Day, nodes: int, contender: str, setting: str) -> Row:
     began = perf_counter()
     result = simulate_day(day.counts, day.models, day.fleet, scaler, day.rates_per_s[0])
     share = result.share_in_time
-    bound = least_cost(day.counts, day.models, day.fleet.kinds, share)
+    bound = least_cost(day.counts, day.prices, share)
     targets = np.array([model.in_time for model in day.models])
     return {
         "nodes": nodes,

@@ -36,20 +36,24 @@ def least_price(model: ClusterModel, kinds: Sequence[NodeKind]) -> float:
     return min(prices)
 
 
-def least_cost(
-    queries: Floats, models: Sequence[ClusterModel], kinds: Sequence[NodeKind], in_time: float
-) -> float:
+def least_prices(models: Sequence[ClusterModel], kinds: Sequence[NodeKind]) -> Floats:
+    """Of every model; some milliseconds each."""
+    return np.array([least_price(model, kinds) for model in models])
+
+
+def least_cost(queries: Floats, prices: Floats, in_time: float) -> float:
     """What a day costs at least, in the unit of prices.
 
     Parameters
     ----------
     queries : array of float
         By window and model, or by model.
+    prices : array of float
+        Of a query of each model, as ``least_prices`` has them.
     in_time : float
         Part of all queries that has to be in time.
     """
-    prices = np.array([least_price(model, kinds) for model in models])
-    total = np.asarray(queries, np.float64).reshape(-1, len(models)).sum(axis=0)
+    total = np.asarray(queries, np.float64).reshape(-1, len(prices)).sum(axis=0)
     spared = (1.0 - in_time) * float(total.sum())
     cost = 0.0
     for price, count in sorted(zip(prices.tolist(), total.tolist(), strict=True), reverse=True):

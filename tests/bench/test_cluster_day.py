@@ -21,9 +21,7 @@ def test_a_contender_serves_a_day(contender: str) -> None:
 
 def test_the_busiest_minute_fills_its_part_of_the_cluster() -> None:
     day = day_of(nodes=10, models=12, minutes=30, seed=3)
-    hours = [
-        least_cost(rates * 3600, day.models, day.fleet.kinds, 1.0) for rates in day.rates_per_s
-    ]
+    hours = [least_cost(rates * 3600, day.prices, 1.0) for rates in day.rates_per_s]
     assert max(hours) == pytest.approx(FULL * 10)
 
 

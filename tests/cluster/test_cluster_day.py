@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surplus.cluster import CLUSTER_PLANNERS, ClusterPlan, Fleet, NodeKind
-from surplus.cluster.bounds.least_nodes import least_cost
+from surplus.cluster.bounds.least_nodes import least_cost, least_prices
 from surplus.cluster.control.autoscaler import Autoscaler, Fixed, Following
 from surplus.cluster.control.rate_estimate import MovingMean, RateEstimate, RecentPeak
 from surplus.cluster.control.sleep import Sleep
@@ -38,7 +38,8 @@ def test_a_day_is_served_within_the_bound(planner: str) -> None:
     result = day(planner, MovingMean(np.zeros(16)))
     assert result.share_in_time > 0.9
     assert np.all(result.in_time <= result.queries * (1 + 1e-9))
-    assert result.cost >= least_cost(COUNTS, MODELS, FLEET.kinds, result.share_in_time)
+    prices = least_prices(MODELS, FLEET.kinds)
+    assert result.cost >= least_cost(COUNTS, prices, result.share_in_time)
     assert result.node_hours == pytest.approx(result.nodes.sum() / 60)
 
 
@@ -132,12 +133,13 @@ def test_the_bound_is_what_the_best_batch_holds() -> None:
     """A batch of 16 takes 18 ms of the whole device, hence 1.125 ms a query."""
     kinds = (NodeKind("gpu", 2, 16 * GB, price_per_hour=3.0),)
     hour = np.array([[3_200_000.0]])
-    assert least_cost(hour, [model()], kinds, 1.0) == pytest.approx(3200 / 3600 * 1.125 * 3 / 2)
-    assert least_cost(hour, [model()], kinds, 0.5) == pytest.approx(1600 / 3600 * 1.125 * 3 / 2)
+    prices = least_prices([model()], kinds)
+    assert least_cost(hour, prices, 1.0) == pytest.approx(3200 / 3600 * 1.125 * 3 / 2)
+    assert least_cost(hour, prices, 0.5) == pytest.approx(1600 / 3600 * 1.125 * 3 / 2)
 
 
 def test_the_bound_leaves_the_dearest_queries_out() -> None:
-    two = [model("cheap"), model("dear", item_ms=3)]
+    prices = least_prices([model("cheap"), model("dear", item_ms=3)], (GPU,))
     queries = np.array([[900.0, 100.0]])
-    kept = least_cost(queries, two, (GPU,), 0.9)
-    assert kept == pytest.approx(least_cost(np.array([[900.0]]), two[:1], (GPU,), 1.0))
+    kept = least_cost(queries, prices, 0.9)
+    assert kept == pytest.approx(least_cost(np.array([[900.0]]), prices[:1], 1.0))

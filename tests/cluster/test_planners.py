@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from surplus.cluster import CLUSTER_PLANNERS, ClusterDemand, Fleet, NodeKind, check_plan
-from surplus.cluster.bounds.least_nodes import least_cost
+from surplus.cluster.bounds.least_nodes import least_cost, least_prices
 from surplus.cluster.frame.cluster_plan import ClusterPlan
 from surplus.cluster.queueing.strip_rows import rows_of
 from tests.cluster.settings import GB, GPU, S, demand, mixed_demand, model, served_per_s
@@ -49,7 +49,8 @@ def test_no_plan_is_below_the_bound(name: str) -> None:
     wanted = mixed_demand(24, 3000.0, 60)
     plan = plan_of(name, wanted)
     hour = np.array([wanted.rates_per_s]) * 3600
-    assert len(plan.nodes) >= least_cost(hour, wanted.models, wanted.fleet.kinds, 1.0)
+    prices = least_prices(wanted.models, wanted.fleet.kinds)
+    assert len(plan.nodes) >= least_cost(hour, prices, 1.0)
 
 
 @pytest.mark.parametrize("name", PLANNERS)
