@@ -17,7 +17,7 @@ from surplus.colocation.frame.event import Event, EventKind
 from surplus.colocation.frame.executor import Executor, ResizingExecutor
 from surplus.colocation.frame.query import Outcome, Query
 from surplus.colocation.frame.record import Record
-from surplus.colocation.frame.reorganiser import Reorganiser
+from surplus.colocation.frame.renewal import Renewal
 from surplus.colocation.frame.service import WHOLE_PPM, Service
 from surplus.colocation.frame.stage import Stage
 from surplus.colocation.frame.state import Queue, State
@@ -40,7 +40,7 @@ class Controller:
     executor : Executor
     record : Record
         Where everything is written down.
-    reorganiser : Reorganiser, optional
+    reorganiser : Renewal, optional
         Replaces the deployment while it serves; None to keep the first one.
     """
 
@@ -51,7 +51,7 @@ class Controller:
         dispatcher: Dispatcher,
         executor: Executor,
         record: Record,
-        reorganiser: Reorganiser | None = None,
+        reorganiser: Renewal | None = None,
     ) -> None:
         self._services = services
         self._stage = Stage(deployment)
@@ -147,7 +147,7 @@ class Controller:
             self._reorganiser.changed(change, self._stage, self._record, now_ns)
         self._reopened(now_ns)
 
-    def _step(self, reorganiser: Reorganiser, now_ns: int) -> None:
+    def _step(self, reorganiser: Renewal, now_ns: int) -> None:
         if reorganiser.step(self._stage, self._record, now_ns):
             self._reopened(now_ns)
         self._step_at(reorganiser.wake_ns)

@@ -108,6 +108,16 @@ class VirtualExecutor:
         self._partitions = partitions
         self._devices = [partition.device for partition in partitions]
 
+    @property
+    def next_ns(self) -> int | None:
+        """When the first event that is queued comes, arrivals aside; it may turn out void."""
+        return self._events[0][0] if self._events else None
+
+    def until(self, when_ns: int) -> Event | None:
+        """Advance the clock to the next event that comes by then, for who has other clocks."""
+        self._cut_ns = when_ns
+        return self.next()
+
     def next(self) -> Event | None:
         """Advance the clock to the next event."""
         events = self._events
@@ -118,6 +128,8 @@ class VirtualExecutor:
             ):
                 self._arriving = next(self._arrivals, None)
                 event = Event(query.arrival_ns, EventKind.ARRIVAL, query)
+            elif events and self._cut_ns is not None and events[0][0] > self._cut_ns:
+                return None
             elif events:
                 time_ns, kind, _, version, group = heappop(events)
                 if group is not None and not self._ends(group, version, time_ns):

@@ -1,0 +1,1 @@
+"""Who sends which query where: what clients of a cluster do, or a proxy for them."""
