@@ -53,6 +53,12 @@ class Following:
     ------
     ValueError
         If a model fits no node.
+
+    Attributes
+    ----------
+    plan : ClusterPlan or None
+    lost : frozenset of int
+        Nodes that are known to be away; set by who watches them.
     """
 
     def __init__(
@@ -70,6 +76,8 @@ class Following:
         self._sleep = sleep
         self._planned: Floats = np.zeros(len(models))
         self.plan: ClusterPlan | None = None
+        self.lost: frozenset[int] = frozenset()
+        self._planned_without: frozenset[int] = frozenset()
 
     def step(
         self, seen_per_s: Floats, waking: npt.NDArray[np.bool_], window_s: float
@@ -78,13 +86,14 @@ class Following:
         wanted = self._estimate.see(seen_per_s, window_s)
         if self._sleep is not None:
             wanted = self._sleep.see(seen_per_s, wanted, waking, window_s)
-        short = self.plan is not None and self.plan.shortfalls
-        if self.plan is None or short or not np.array_equal(wanted, self._planned):
+        plan = self.plan
+        changed = self.lost != self._planned_without or not np.array_equal(wanted, self._planned)
+        if plan is None or plan.shortfalls or changed:
             rates_per_s = tuple(wanted.tolist())
-            demand = ClusterDemand(self._models, rates_per_s, self._fleet, self.plan)
-            self.plan = self._planner.plan(demand)
-            self._planned = wanted
-        return self.plan
+            demand = ClusterDemand(self._models, rates_per_s, self._fleet, plan, self.lost)
+            plan = self.plan = self._planner.plan(demand)
+            self._planned, self._planned_without = wanted, self.lost
+        return plan
 
 
 class Fixed:

@@ -21,17 +21,20 @@ class ClusterDemand:
     fleet : Fleet
     previous : ClusterPlan, optional
         The one that serves now; of the same models and fleet.
+    lost : frozenset of int
+        Nodes that nothing can be placed on now; what the previous plan has there is gone.
 
     Raises
     ------
     ValueError
-        If a rate is none, or their number is not the models'.
+        If a rate is none, their number is not the models', or a lost node is none of the fleet.
     """
 
     models: tuple[ClusterModel, ...]
     rates_per_s: tuple[float, ...]
     fleet: Fleet
     previous: ClusterPlan | None = None
+    lost: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         if len(self.models) != len(self.rates_per_s):
@@ -40,6 +43,10 @@ class ClusterDemand:
             if not 0 <= rate_per_s < float("inf"):
                 text = f"a rate must be >= 0 and finite, got {rate_per_s}"
                 raise ValueError(f"model {model.name!r}: {text}")
+        strangers = sorted(node for node in self.lost if not 0 <= node < len(self.fleet.nodes))
+        if strangers:
+            text = f"there are {len(self.fleet.nodes)}"
+            raise ValueError(f"lost node {strangers[0]} is none of the fleet's; {text}")
 
     def check(self) -> None:
         """Check that each model fits some node; once, as it does not depend on rates.

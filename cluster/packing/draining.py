@@ -31,7 +31,7 @@ def drain(packer: Packer, most_moves: int, below_percent: int = 100) -> int:
             racks.closed[node] = False
         tries = 0 if done else tries + 1
         moved += done
-    racks.closed[:] = False
+    racks.reopen()
     return moved
 
 

@@ -36,9 +36,13 @@ class Racks:
     fleet : Fleet
     warm : frozenset of int
         Nodes that are up without replicas; taken before others that are unused.
+    lost : frozenset of int
+        Nodes that stay closed.
     """
 
-    def __init__(self, fleet: Fleet, warm: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self, fleet: Fleet, warm: frozenset[int] = frozenset(), lost: frozenset[int] = frozenset()
+    ) -> None:
         counts = [len(node.devices) for node in fleet.nodes]
         self.node_of = np.repeat(np.arange(len(counts)), counts)
         self._first = np.concatenate(([0], np.cumsum(counts)))[:-1].astype(np.int64)
@@ -50,7 +54,9 @@ class Racks:
         self._seats_on = np.zeros(len(counts), np.int64)
         self._warm = np.zeros(len(counts), np.bool_)
         self._warm[sorted(warm)] = True
+        self._lost = sorted(lost)
         self.closed: npt.NDArray[np.bool_] = np.zeros(len(counts), np.bool_)
+        self.reopen()
         most = _MOST_STRIPS * len(self.node_of)
         self._device = np.zeros(most, np.int64)
         self._sort = np.full(most, -1, np.int64)
@@ -59,6 +65,11 @@ class Racks:
         self._seats: list[dict[int, Seat]] = [{} for _ in range(most)]
         self._unused = list(range(most - 1, -1, -1))
         self._top = 0
+
+    def reopen(self) -> None:
+        """Close nobody but the lost."""
+        self.closed[:] = False
+        self.closed[self._lost] = True
 
     def strip(self, index: int) -> Strip:
         """A strip that is there."""

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
-from surplus.cluster.frame.cluster_plan import ClusterPlan
-from surplus.cluster.frame.fleet import Fleet
+from surplus.cluster.frame.cluster_demand import ClusterDemand
 from surplus.cluster.packing.offers import Offers
 from surplus.cluster.packing.racks import Racks, Seat
 from surplus.cluster.packing.strip_classes import CLASSES, class_of
 
 
-def restored(plan: ClusterPlan | None, offers: Sequence[Offers], fleet: Fleet) -> Racks:
-    """Racks that hold a plan; strips whose periods are not of the grid can be joined by nobody.
+def restored(demand: ClusterDemand, offers: Sequence[Offers]) -> Racks:
+    """Racks that hold the plan that serves, but for what it has on lost nodes.
 
-    Empty without a plan.
+    Strips whose periods are not of the grid can be joined by nobody. Empty without a plan.
     """
+    plan, fleet, lost = demand.previous, demand.fleet, demand.lost
     if plan is None:
-        return Racks(fleet)
-    racks = Racks(fleet, plan.warm)
+        return Racks(fleet, lost=lost)
+    racks = Racks(fleet, plan.warm - lost, lost)
     places: dict[int, int] = {}
     for replica in plan.replicas:
         strip = plan.strips[replica.strip]
+        if strip.node in lost:
+            continue
         if replica.strip not in places:
             sort_of = class_of(strip.share_percent, strip.period_ns, strip.cyclic)
             kind = fleet.nodes[strip.node].kind

@@ -50,7 +50,7 @@ def _plan_on(kind: int, planner: Planner, demand: ClusterDemand, found: _Found) 
         (node, device)
         for node, own in enumerate(fleet.nodes)
         for device in range(of.devices)
-        if own.kind == kind
+        if own.kind == kind and node not in demand.lost
     ]
     models = [
         k

@@ -3,7 +3,7 @@
 References
 ----------
 gpulet (ATC'22), Algorithms 1 and 2, as ``surplus.colocation``'s planner ``gpulet`` has them: at
-most two gpulets a device. Without interference, of which a cluster's profiles say nothing here.
+most two gpulets a device.
 """
 
 from __future__ import annotations
@@ -23,10 +23,14 @@ class GpuletCluster:
     ----------
     percentile, window_s : float
         How much more than the mean rate is planned for: of Poisson arrivals in a window.
+    interference : bool
+        Allow for what neighbours cost (gpulet+int), where profiles say how they use memory.
     """
 
-    def __init__(self, percentile: float = 0.95, window_s: float = 0.5) -> None:
-        self._planner = Gpulet(False, percentile, window_s, retry=False)
+    def __init__(
+        self, percentile: float = 0.95, window_s: float = 0.5, interference: bool = False
+    ) -> None:
+        self._planner = Gpulet(interference, percentile, window_s, retry=False)
 
     def plan(self, demand: ClusterDemand) -> ClusterPlan:
         """From nothing."""

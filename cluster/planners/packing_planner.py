@@ -51,7 +51,7 @@ class PackingPlanner:
         """
         offers = self.offers(demand)
         before = demand.previous
-        racks = restored(before, offers, demand.fleet)
+        racks = restored(demand, offers)
         packer = Packer(racks, offers, demand.fleet.kinds, self._as_they_come)
         shortfalls = _adjusted(packer, offers, demand)
         drain(packer, _MOST if before is None else self._most_moves)

@@ -53,7 +53,7 @@ class PerModel(PackingPlanner):
     def plan(self, demand: ClusterDemand) -> ClusterPlan:
         """Add replicas and take some away."""
         offers = self.offers(demand)
-        racks = restored(demand.previous, offers, demand.fleet)
+        racks = restored(demand, offers)
         packer = Packer(racks, offers, demand.fleet.kinds)
         where: list[list[int]] = [[] for _ in offers]
         for strip in racks.strips():

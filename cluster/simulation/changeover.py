@@ -59,6 +59,14 @@ class Changeover:
         """Nodes that are held: in use, or not free of old replicas yet."""
         return {place.node for place in self._leaving_places} | self.plan.held
 
+    @property
+    def node_loaded_ns(self) -> dict[int, float]:
+        """When all replicas of the plan are loaded, by node in use."""
+        found: dict[int, float] = {}
+        for place, loaded_ns in self._loaded_ns.items():
+            found[place.node] = max(found.get(place.node, loaded_ns), loaded_ns)
+        return found
+
     def take(self, plan: ClusterPlan, now_ns: float, asked_ns: Floats) -> None:
         """Begin to change over to a plan.
 
