@@ -62,9 +62,40 @@ class Racks:
         self._sort = np.full(most, -1, np.int64)
         self._load = np.ones(most)
         self._strips: list[Strip | None] = [None] * most
-        self._seats: list[dict[int, Seat]] = [{} for _ in range(most)]
+        self._seats: dict[int, dict[int, Seat]] = {}
+        self._alive = np.zeros(most, np.bool_)
         self._unused = list(range(most - 1, -1, -1))
         self._top = 0
+
+    def fill(
+        self, strips: Sequence[Strip], sorts: Sequence[int], seats: Sequence[dict[int, Seat]]
+    ) -> None:
+        """Cut all strips of a plan and seat its replicas, on racks that are empty so far.
+
+        Parameters
+        ----------
+        sorts : sequence of int
+            Classes, by strip; -1 of one that nobody may join.
+        seats : sequence of dict
+            By strip, then by model; one at least.
+        """
+        count = len(strips)
+        if not count:
+            return
+        nodes, own, shares, *_ = (
+            np.array(column, np.int64) for column in zip(*strips, strict=True)
+        )
+        devices = self._first[nodes] + own
+        held = [sum(seat.memory_bytes for seat in own.values()) for own in seats]
+        np.subtract.at(self._free_percent, devices, shares)
+        np.subtract.at(self._free_bytes, devices, np.array(held, np.int64))
+        np.add.at(self._seats_on, nodes, np.array([len(own) for own in seats], np.int64))
+        self._strips[:count] = strips
+        self._seats = dict(enumerate(seats))
+        self._device[:count], self._sort[:count], self._alive[:count] = devices, sorts, True
+        self._load[:count] = [sum(seat.load for seat in own.values()) for own in seats]
+        del self._unused[len(self._unused) - count :]
+        self._top = count
 
     def reopen(self) -> None:
         """Close nobody but the lost."""
@@ -111,13 +142,12 @@ class Racks:
 
     def strips_on(self, node: int) -> Iterator[int]:
         """Strips of a node."""
-        yield from np.flatnonzero(
-            (self.node_of[self._device[: self._top]] == node) & self._alive()
-        ).tolist()
+        here = self.node_of[self._device[: self._top]] == node
+        yield from np.flatnonzero(here & self._alive[: self._top]).tolist()
 
     def strips(self) -> Iterator[int]:
         """All strips."""
-        yield from np.flatnonzero(self._alive()).tolist()
+        yield from np.flatnonzero(self._alive).tolist()
 
     def joinable(self, loads: Floats, costs: Floats, memory_bytes: int, model: int) -> int:
         """The strip that a model joins at the least cost, the fullest of equals; -1 if none.
@@ -164,6 +194,7 @@ class Racks:
         node = int(self.node_of[device])
         own = device - int(self._first[node])
         self._strips[index] = Strip(node, own, share_percent, period_ns, cyclic)
+        self._seats[index], self._alive[index] = {}, False
         self._device[index], self._sort[index], self._load[index] = device, sort, 0.0
         self._free_percent[device] -= share_percent
         return index
@@ -177,9 +208,15 @@ class Racks:
         before = self._seats[strip].get(model)
         device = self._device[strip]
         self._seats[strip][model] = seat
+        self._alive[strip] = True
         self._load[strip] += seat.load - (before.load if before else 0.0)
         self._free_bytes[device] -= seat.memory_bytes - (before.memory_bytes if before else 0)
         self._seats_on[self.node_of[device]] += before is None
+
+    def set_rate(self, strip: int, model: int, rate_per_s: float) -> None:
+        """Mean a replica for another rate; it takes what it took."""
+        seats = self._seats[strip]
+        seats[model] = seats[model]._replace(rate_per_s=rate_per_s)
 
     def unseat(self, strip: int, model: int) -> Seat:
         """Take a replica out; a strip that is empty then is no more."""
@@ -190,7 +227,7 @@ class Racks:
         self._seats_on[self.node_of[device]] -= 1
         if not self._seats[strip]:
             self._free_percent[device] += self.strip(strip).share_percent
-            self._strips[strip], self._sort[strip] = None, -1
+            self._strips[strip], self._sort[strip], self._alive[strip] = None, -1, False
             self._unused.append(strip)
         return seat
 
@@ -206,9 +243,6 @@ class Racks:
                 replicas.append(Replica(*row))
             strips.append(self.strip(index))
         return ClusterPlan(tuple(strips), tuple(replicas), tuple(shortfalls), warm)
-
-    def _alive(self) -> npt.NDArray[np.bool_]:
-        return np.array([bool(seats) for seats in self._seats[: self._top]], np.bool_)
 
     def _open_devices(self, kind: int, memory_bytes: int) -> npt.NDArray[np.bool_]:
         used = (self._seats_on > 0) & ~self.closed

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import isfinite
 
 from surplus.cluster.frame.cluster_demand import ClusterDemand
+from surplus.cluster.frame.cluster_plan import Strip
+from surplus.cluster.frame.fleet import Fleet
 from surplus.cluster.packing.offers import Offers
 from surplus.cluster.packing.racks import Racks, Seat
 from surplus.cluster.packing.strip_classes import CLASSES, class_of
@@ -21,26 +23,31 @@ def restored(demand: ClusterDemand, offers: Sequence[Offers]) -> Racks:
         return Racks(fleet, lost=lost)
     racks = Racks(fleet, plan.warm - lost, lost)
     places: dict[int, int] = {}
-    for replica in plan.replicas:
-        strip = plan.strips[replica.strip]
+    strips: list[Strip] = []
+    sorts: list[int] = []
+    seats: list[dict[int, Seat]] = []
+    for model, index, batch, rate_per_s, memory_bytes in plan.replicas:
+        strip = plan.strips[index]
         if strip.node in lost:
             continue
-        if replica.strip not in places:
-            sort_of = class_of(strip.share_percent, strip.period_ns, strip.cyclic)
-            kind = fleet.nodes[strip.node].kind
-            sort = -1 if sort_of is None else kind * CLASSES + sort_of
-            device = racks.device_of(strip.node, strip.device)
-            places[replica.strip] = racks.add(device, *strip[2:], sort)
-        place = places[replica.strip]
-        sort = racks.sort(place)
+        place = places.setdefault(index, len(strips))
+        if place == len(strips):
+            strips.append(strip)
+            sorts.append(_sort_of(strip, fleet))
+            seats.append({})
         load = 1.0
-        if sort >= 0:
-            own = offers[replica.model].load_of(sort, replica.batch, replica.rate_per_s)
+        if sorts[place] >= 0:
+            own = offers[model].load_of(sorts[place], batch, rate_per_s)
             load = own if isfinite(own) else 1.0
-        seat = Seat(replica.batch, replica.rate_per_s, load, replica.memory_bytes)
-        twin = racks.seats(place).get(replica.model)
-        racks.seat(place, replica.model, _joined(twin, seat) if twin else seat)
+        seat, twin = Seat(batch, rate_per_s, load, memory_bytes), seats[place].get(model)
+        seats[place][model] = _joined(twin, seat) if twin else seat
+    racks.fill(strips, sorts, seats)
     return racks
+
+
+def _sort_of(strip: Strip, fleet: Fleet) -> int:
+    sort = class_of(strip.share_percent, strip.period_ns, strip.cyclic)
+    return -1 if sort is None else fleet.nodes[strip.node].kind * CLASSES + sort
 
 
 def _joined(one: Seat, other: Seat) -> Seat:

@@ -83,6 +83,8 @@ class PerModel(PackingPlanner):
 
 def _remove(racks: Racks, model: int, where: list[int], count: int) -> None:
     """Take replicas beyond a number away, from the emptiest nodes first."""
+    if len(where) <= count:
+        return
     where.sort(key=lambda strip: -racks.seats_on(racks.strip(strip).node))
     while len(where) > count:
         racks.unseat(where.pop(), model)
@@ -103,5 +105,4 @@ def _spread(racks: Racks, demand: ClusterDemand) -> None:
     for _, model in seats:
         number[model] = number.get(model, 0) + 1
     for strip, model in seats:
-        rate_per_s = demand.rates_per_s[model] / number[model]
-        racks.seat(strip, model, racks.seats(strip)[model]._replace(rate_per_s=rate_per_s))
+        racks.set_rate(strip, model, demand.rates_per_s[model] / number[model])
