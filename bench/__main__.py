@@ -66,6 +66,8 @@ TABLES = (
     "gpulet_consolidated",
     "gpulet_scaling",
     "cluster_day",
+    "cluster_gpulet",
+    "cluster_failures",
     "colocation_conservation",
     "colocation_live",
 )
