@@ -24,8 +24,8 @@ from bench.cluster.routed import figures, run_and_judge, servers_of
 from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Key, Row, Table, fill
 from surplus.cluster.queueing.overflow import Floats
-from surplus.cluster.routing.balancer import LeastLateness
 from surplus.cluster.routing.in_turn import InTurn
+from surplus.cluster.routing.live_balancer import LiveBalancer
 from surplus.cluster.routing.query_balancer import QueryBalancer
 from surplus.cluster.simulation.day_traffic import day_rates
 from surplus.cluster.simulation.routed_cluster import RoutedCluster
@@ -55,10 +55,10 @@ class Way:
 
 WAYS = {
     "clockwork": Way(lambda: policy_spec("clockwork"), InTurn, GPUS),
-    "clockwork, balanced": Way(lambda: policy_spec("clockwork"), LeastLateness),
-    "edf_drop, balanced": Way(lambda: policy_spec("edf_drop"), LeastLateness),
+    "clockwork, balanced": Way(lambda: policy_spec("clockwork"), LiveBalancer),
+    "edf_drop, balanced": Way(lambda: policy_spec("edf_drop"), LiveBalancer),
     "abacus": Way(lambda: abacus("mlp_four"), InTurn),
-    "abacus, balanced": Way(lambda: abacus("mlp_four"), LeastLateness),
+    "abacus, balanced": Way(lambda: abacus("mlp_four"), LiveBalancer),
 }
 """One controller sees all GPUs of Clockwork, as in its paper; Kubernetes serves Abacus in turn."""
 

@@ -31,7 +31,7 @@ from surplus.cluster.control.rate_estimate import (
 )
 from surplus.cluster.frame.cluster_planner import ClusterPlanner
 from surplus.cluster.queueing.overflow import Floats
-from surplus.cluster.routing.balancer import LeastLateness
+from surplus.cluster.routing.live_balancer import LiveBalancer
 from surplus.cluster.simulation.plan_follower import FollowerParams, PlanFollower
 from surplus.cluster.simulation.routed_cluster import RoutedCluster
 from surplus.colocation import Scenario, policy_spec, read_scenario
@@ -126,7 +126,7 @@ def row(name: str, speed: float) -> Row:
     policy = policy_spec("gpulet")
     servers = servers_of(setting.demand, policy, setting.truth, setting.interference)
     cluster = RoutedCluster(
-        setting.load, servers, follower.deployments, LeastLateness(), overseer=follower
+        setting.load, servers, follower.deployments, LiveBalancer(), overseer=follower
     )
     run_and_judge(cluster, scenario.services)
     used = _used(follower, period_ns, setting.load.duration_ns)

@@ -38,9 +38,3 @@ class InTurn:
     def failed(self, ticket: int, now_ns: int, failure: SendFailure) -> Sending | None:
         """Send nothing again."""
         return None
-
-    def lost(self, server: int, now_ns: int) -> None:
-        """Go on sending there."""
-
-    def restored(self, server: int) -> None:
-        """Go on sending there."""

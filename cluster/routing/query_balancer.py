@@ -43,11 +43,3 @@ class QueryBalancer(Protocol):
     def failed(self, ticket: int, now_ns: int, failure: SendFailure) -> Sending | None:
         """Note a failure; where it is begun again, None if it is not: it is tried twice at most."""
         ...
-
-    def lost(self, server: int, now_ns: int) -> None:
-        """Note that a server can be reached no more, whoever noticed."""
-        ...
-
-    def restored(self, server: int) -> None:
-        """Note that it can be reached again."""
-        ...

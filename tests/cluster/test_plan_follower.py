@@ -10,7 +10,7 @@ import pytest
 from surplus.cluster import CLUSTER_PLANNERS, Fleet, NodeKind
 from surplus.cluster.control.autoscaler import Following
 from surplus.cluster.control.rate_estimate import RecentPeak
-from surplus.cluster.routing.balancer import LeastLateness
+from surplus.cluster.routing.live_balancer import LiveBalancer
 from surplus.cluster.simulation.node_deployments import node_deployments
 from surplus.cluster.simulation.node_server import ServerSetup
 from surplus.cluster.simulation.outage import Outage
@@ -60,7 +60,7 @@ def served(
     truth = ProfileTruth(services, profiles, NOISES.make("none"), 0)
     setup = ServerSetup(services, lambda: DISPATCHERS.make("duty_cycle", context), truth)
     deployments = follower.deployments
-    cluster = RoutedCluster(queries, setup, deployments, LeastLateness(), outages, follower)
+    cluster = RoutedCluster(queries, setup, deployments, LiveBalancer(), outages, follower)
     cluster.run()
     for life in cluster.lives:
         check_run(life.load(), services, life.deployment, life.record)

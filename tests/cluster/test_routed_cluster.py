@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from surplus.cluster.routing.balancer import LeastLateness
+from surplus.cluster.routing.live_balancer import LiveBalancer
 from surplus.cluster.simulation.node_server import ServerSetup
 from surplus.cluster.simulation.outage import Outage
 from surplus.cluster.simulation.routed_cluster import RoutedCluster
@@ -53,7 +53,7 @@ def served(
     queries: Load, deployments: Sequence[Deployment], outages: Sequence[Outage] = ()
 ) -> RoutedCluster:
     """Served, and judged: every query has ended, and every server's run is a valid one."""
-    cluster = RoutedCluster(queries, setup(), deployments, LeastLateness(), outages)
+    cluster = RoutedCluster(queries, setup(), deployments, LiveBalancer(), outages)
     router = cluster.run()
     assert min(router.outcome, default=1) > 0
     assert max(router.tries, default=0) <= 2
@@ -141,7 +141,7 @@ def test_a_run_can_be_repeated() -> None:
 
 def test_a_deployment_is_taken_over_while_it_serves() -> None:
     queries = load(100, 4)
-    cluster = RoutedCluster(queries, setup(), [BOTH, NOBODY], LeastLateness())
+    cluster = RoutedCluster(queries, setup(), [BOTH, NOBODY], LiveBalancer())
     cluster.at(2 * S, lambda now_ns: cluster.take_over({0: NOBODY, 1: BOTH}))
     router = cluster.run()
     first, second = (life.load() for life in cluster.lives)
@@ -161,7 +161,7 @@ def test_a_deployment_is_taken_over_while_it_serves() -> None:
 )
 def test_impossible_outages_are_refused(outages: Sequence[Outage], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        RoutedCluster(load(10, 1), setup(), [BOTH] * 2, LeastLateness(), outages)
+        RoutedCluster(load(10, 1), setup(), [BOTH] * 2, LiveBalancer(), outages)
 
 
 def test_an_outage_without_length_is_refused() -> None:
