@@ -1,7 +1,7 @@
 """Clusters of 16, 100 and 1,000 nodes whose servers are killed and whose nodes are lost.
 
-``surplus`` plans, and plans anew when a loss is noticed: of a process within half a second, of a
-node after 15 s, as Ray has it; spare nodes are up. A query that meets a failure is sent once more
+``surplus`` plans, and plans anew when a loss is noticed, after 15 s as Ray has it; a server that was
+killed is back before, and spare nodes are up. A query that meets a failure is sent once more
 elsewhere by our balancer, not by one that sends in turn, as Kubernetes' services do. Models, rates
 and failures are made up. Each query has to end once, and each server's run to be a valid one.
 """
@@ -52,7 +52,7 @@ FULL = 0.35
 FAILING = 0.1
 """Of the nodes in use, once each, in the second quarter of the time."""
 
-RESTART_NS, NOTICE_PROCESS_NS, NOTICE_NODE_NS = NS_PER_S, NS_PER_S // 2, 15 * NS_PER_S
+RESTART_NS, NOTICE_NS = NS_PER_S, 15 * NS_PER_S
 BALANCERS: dict[str, Callable[[], QueryBalancer]] = {"balanced": LiveBalancer, "in turn": InTurn}
 FAILURES = ("none", "killed servers", "lost nodes")
 
@@ -115,10 +115,9 @@ def outages_of(failures: str, used: Sequence[int], duration_ns: int, seed: int) 
 def row(case: Case, nodes: int, failures: str, balancer: str, seed: int) -> Row:
     """One sort of failures, met by one way to send queries."""
     models, fleet, load = case.models, case.fleet, case.load
-    notice_ns = NOTICE_NODE_NS if failures == "lost nodes" else NOTICE_PROCESS_NS
     estimate = MovingMean(case.rates_per_s, MovingMeanParams(headroom=0.25, fall=0.01))
     scaler = Following(CLUSTER_PLANNERS.make("surplus"), models, fleet, estimate)
-    params = FollowerParams(load.duration_ns, 0, notice_ns)
+    params = FollowerParams(load.duration_ns, 0, NOTICE_NS)
     follower = PlanFollower(models, fleet, scaler, case.rates_per_s, params)
     plan = follower.plans[0][1]
     used = sorted(plan.nodes)

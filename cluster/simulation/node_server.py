@@ -69,7 +69,6 @@ class NodeServer:
     """
 
     def __init__(self, setup: ServerSetup, deployment: Deployment) -> None:
-        self._services = setup.services
         self._executor = VirtualExecutor(
             _load([]), deployment.partitions, setup.truth, setup.interference
         )

@@ -38,8 +38,8 @@ class FollowerParams:
     until_ns : int
         No period begins later.
     notice_ns : int
-        From the loss of a node until the planner knows; >= 0. Ray takes 15 s, and less than 1 s
-        for a process that ends.
+        From the loss of a node until the planner knows, unless it is back by then; >= 0. Ray
+        takes 15 s.
 
     Raises
     ------
