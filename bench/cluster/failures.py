@@ -1,7 +1,7 @@
 """Clusters of 16, 100 and 1,000 nodes whose servers are killed and whose nodes are lost.
 
-``surplus`` plans, and plans anew when a loss is noticed, after 15 s as Ray has it; a server that was
-killed is back before, and spare nodes are up. A query that meets a failure is sent once more
+``surplus`` plans, and plans anew when a loss is noticed, after 15 s as Ray has it; a server that
+was killed is back before, and spare nodes are up. A query that meets a failure is sent once more
 elsewhere by our balancer, not by one that sends in turn, as Kubernetes' services do. Models, rates
 and failures are made up. Each query has to end once, and each server's run to be a valid one.
 """

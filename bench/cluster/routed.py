@@ -34,6 +34,7 @@ def servers_of(
         lambda: DISPATCHERS.make(policy.dispatcher, context, **policy.dispatcher_options),
         truth,
         interference,
+        lambda query: predictor.alone_ns(query.service, query.items, query.sequence, 100),
     )
 
 

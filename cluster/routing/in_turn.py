@@ -32,7 +32,7 @@ class InTurn:
         self._last += 1
         return Sending(self._last, servers[turn % len(servers)])
 
-    def answered(self, ticket: int, now_ns: int) -> None:
+    def answered(self, ticket: int, now_ns: int, wait_ns: int | None) -> None:
         """Learn nothing."""
 
     def failed(self, ticket: int, now_ns: int, failure: SendFailure) -> Sending | None:

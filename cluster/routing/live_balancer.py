@@ -1,8 +1,4 @@
-"""The balancer of our clients and proxies, in a simulated cluster: the same object.
-
-Servers say nothing here of what a new query would wait for: it goes by what it sent and what came
-back, as with servers that do not report.
-"""
+"""The balancer of our clients and proxies, in a simulated cluster: the same object."""
 
 from __future__ import annotations
 
@@ -42,9 +38,9 @@ class LiveBalancer:
         sent = self._balancer.send(model, now_ns, due_ns)
         return None if sent is None else Sending(*sent)
 
-    def answered(self, ticket: int, now_ns: int) -> None:
-        """Note an answer."""
-        self._balancer.answered(ticket, now_ns)
+    def answered(self, ticket: int, now_ns: int, wait_ns: int | None) -> None:
+        """Note an answer, and how long a new query would wait there, if the server says so."""
+        self._balancer.answered(ticket, now_ns, wait_ns)
 
     def failed(self, ticket: int, now_ns: int, failure: SendFailure) -> Sending | None:
         """Note a failure; where the query is begun again, None if it is not."""

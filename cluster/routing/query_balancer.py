@@ -36,8 +36,8 @@ class QueryBalancer(Protocol):
         """Begin a query; None where no server has the model."""
         ...
 
-    def answered(self, ticket: int, now_ns: int) -> None:
-        """Note an answer."""
+    def answered(self, ticket: int, now_ns: int, wait_ns: int | None) -> None:
+        """Note an answer, and how long a new query would wait there, if the server says so."""
         ...
 
     def failed(self, ticket: int, now_ns: int, failure: SendFailure) -> Sending | None:

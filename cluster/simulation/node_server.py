@@ -44,12 +44,16 @@ class ServerSetup:
     truth : Truth
     interference : Interference, optional
         Between the partitions of a device.
+    work_ns : callable, optional
+        How long a query is predicted to take alone, by which servers tell with their answers how
+        long a new one would wait; None if they do not.
     """
 
     services: tuple[Service, ...]
     dispatcher: Callable[[], Dispatcher]
     truth: Truth
     interference: Interference | None = None
+    work_ns: Callable[[Query], int] | None = None
 
 
 class NodeServer:
@@ -75,6 +79,9 @@ class NodeServer:
         self._renewal = HandedOver(self._executor.prepare)
         self.record = _GrowingRecord()
         self._queries: list[Query] = []
+        self._predicted_ns = setup.work_ns
+        self._work_ns = 0
+        self._partitions = _used(deployment)
         self._controller = Controller(
             setup.services,
             deployment,
@@ -94,11 +101,17 @@ class NodeServer:
         """When it does something next of its own accord."""
         return self._executor.next_ns
 
+    @property
+    def wait_ns(self) -> int | None:
+        """How long a new query would wait, if partitions share what there is to do."""
+        return None if self._predicted_ns is None else self._work_ns // self._partitions
+
     def admit(self, query: Query, now_ns: int) -> int:
         """Take a query in; return its number here."""
         number = len(self._queries)
         own = query._replace(id=number, arrival_ns=now_ns)
         self._queries.append(own)
+        self._work_ns += self._predicted_ns(own) if self._predicted_ns else 0
         self.record.expect_one()
         self._controller.handle(Event(now_ns, EventKind.ARRIVAL, own))
         return number
@@ -111,12 +124,15 @@ class NodeServer:
     def take_over(self, deployment: Deployment, now_ns: int) -> None:
         """Serve by another deployment from now on."""
         self._renewal.pending = deployment
+        self._partitions = _used(deployment)
         self._controller.handle(Event(now_ns, EventKind.ALARM))
 
     def left(self) -> list[LeftServer]:
         """Queries that have ended since it was last asked."""
         left = self.record.left
         self.record.left = []
+        if self._predicted_ns is not None:
+            self._work_ns -= sum(self._predicted_ns(self._queries[one.number]) for one in left)
         return left
 
     def load(self) -> Load:
@@ -141,6 +157,11 @@ class _GrowingRecord(Record):
         """Book the end of a query."""
         super().ended(query, outcome, when_ns)
         self.left.append(LeftServer(query.id, outcome))
+
+
+def _used(deployment: Deployment) -> int:
+    """Partitions that somebody is served in; 1 where there is none."""
+    return max(1, len({assignment.partition for assignment in deployment.assignments}))
 
 
 def _load(queries: list[Query]) -> Load:

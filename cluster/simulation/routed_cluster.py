@@ -146,6 +146,11 @@ class RoutedCluster:
             return None
         raise ConnectionRefusedError(f"node {node}")
 
+    def wait_ns(self, node: int) -> int | None:
+        """What a server that answers says that a new query would wait; None if it does not."""
+        server = self._servers[node]
+        return None if server is None else server.wait_ns
+
     def settle(self, node: int) -> None:
         """Tell the router what has ended on a node, and see when the node goes on."""
         server = self._servers[node]

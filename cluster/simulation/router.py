@@ -31,6 +31,10 @@ class Servers(Protocol):
         """Tell the router what has ended on a node."""
         ...
 
+    def wait_ns(self, node: int) -> int | None:
+        """What a server that answers says that a new query would wait; None if it does not."""
+        ...
+
     def at(self, when_ns: int, happening: Callable[[int], None]) -> None:
         """Let something happen."""
         ...
@@ -72,7 +76,7 @@ class Router:
         """Hear from a server that a query has ended there."""
         query, ticket = self._there[node].pop(ended.number)
         if ended.outcome in _ANSWERED:
-            self._balancer.answered(ticket, now_ns)
+            self._balancer.answered(ticket, now_ns, self._servers.wait_ns(node))
             self._end(query, ended.outcome, now_ns)
         else:
             self._failed(query, ticket, SendFailure.REFUSED, ended.outcome, now_ns)

@@ -31,12 +31,17 @@ def test_functions_are_dealt_out_to_the_models() -> None:
     assert parts.sum(axis=1).mean() == pytest.approx(1)
 
 
-def test_gains_are_over_clockwork() -> None:
+def test_gains_are_over_one_controller() -> None:
     one = {"load": "1", "way": "clockwork", "served/s": 100.0, "in time %": 80.0}
-    other = one | {"way": "abacus", "served/s": 120.0, "in time %": 88.0}
-    (line,) = abacus.gains([one, other])
-    assert line["served"] == pytest.approx(0.2)
-    assert line["in time"] == pytest.approx(0.1)
+    rows = [one, one | {"way": "edf_drop"}]
+    rows += [
+        one | {"way": way, "served/s": 120.0, "in time %": 88.0}
+        for way in ("abacus", "abacus, balanced")
+    ]
+    lines = abacus.gains(rows)
+    assert len(lines) == 4
+    assert {round(line["served"], 9) for line in lines} == {0.2}
+    assert {round(line["in time"], 9) for line in lines} == {0.1}
 
 
 def test_two_waves_rise_and_fall() -> None:

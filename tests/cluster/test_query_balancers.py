@@ -58,5 +58,5 @@ def test_in_turn_nothing_is_learnt() -> None:
     balancer.set_replicas(0, range(3))
     first = sent(balancer)
     assert balancer.failed(first.ticket, 0, SendFailure.LOST) is None
-    balancer.answered(sent(balancer).ticket, MS)
+    balancer.answered(sent(balancer).ticket, MS, None)
     assert [sent(balancer).server for _ in range(4)] == [2, 0, 1, 2]

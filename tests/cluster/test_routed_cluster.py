@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from surplus.cluster.routing.live_balancer import LiveBalancer
-from surplus.cluster.simulation.node_server import ServerSetup
+from surplus.cluster.simulation.node_server import NodeServer, ServerSetup
 from surplus.cluster.simulation.outage import Outage
 from surplus.cluster.simulation.routed_cluster import RoutedCluster
 from surplus.colocation import check_run
@@ -38,15 +39,18 @@ def setup() -> ServerSetup:
     return ServerSetup(SERVICES, lambda: DISPATCHERS.make("edf", context, drop=True), truth)
 
 
-def load(rate_per_s: float, seconds: float, seed: int = 1) -> Load:
+def load(
+    rate_per_s: float, seconds: float, seed: int = 1, services: Sequence[Service] = SERVICES
+) -> Load:
+    """The rate is of all services together."""
     generator = np.random.default_rng(seed)
     duration_ns = round(seconds * S)
     streams = []
-    for _ in SERVICES:
-        times_ns = Poisson(rate_per_s / 2).times_ns(duration_ns, generator)
+    for _ in services:
+        times_ns = Poisson(rate_per_s / len(services)).times_ns(duration_ns, generator)
         ones = np.ones(len(times_ns), np.int64)
         streams.append(Stream(times_ns, ones, 0 * ones))
-    return merge(streams, [service.slo_ns for service in SERVICES], duration_ns)
+    return merge(streams, [service.slo_ns for service in services], duration_ns)
 
 
 def served(
@@ -73,6 +77,40 @@ def test_all_servers_share_the_queries() -> None:
     counts = [len(life.load()) for life in cluster.lives]
     assert sum(counts) == len(queries)
     assert max(counts) < 1.5 * min(counts)
+
+
+def test_servers_report_what_a_new_query_would_wait() -> None:
+    server = NodeServer(replace(setup(), work_ns=lambda query: 5 * MS), BOTH)
+    queries = list(load(400, 1).queries())[:3]
+    for query in queries:
+        server.admit(query, 0)
+    assert server.wait_ns == 15 * MS
+    server.advance(7 * MS)
+    assert len(server.left()) == 1
+    assert server.wait_ns == 10 * MS
+    server.take_over(
+        Deployment((Partition(0, 50),) * 2, (Assignment(0, 0, 8), Assignment(1, 1, 8))), 7 * MS
+    )
+    assert server.wait_ns == 5 * MS
+    assert NodeServer(setup(), BOTH).wait_ns is None
+
+
+def test_reports_help_near_what_the_servers_hold() -> None:
+    """A query that starts a batch waits as long as one that fills it, which answers do not tell."""
+    service, profile = Service("c", 22 * MS, 12), Affine(3 * MS, MS // 2)
+    predictor = PREDICTORS.make("serial", (service,), (profile,))
+    context = Context((service,), (ServingDevice("gpu"),), predictor)
+    truth = ProfileTruth((service,), (profile,), NOISES.make("none"), 0)
+    queries = load(10_400, 1, services=(service,))
+    alone = Deployment((Partition(0),), (Assignment(0, 0, 12),))
+    in_time = []
+    for work_ns in (None, lambda query: MS // 2):
+        servers = ServerSetup(
+            (service,), lambda: DISPATCHERS.make("duty_cycle", context), truth, None, work_ns
+        )
+        router = RoutedCluster(queries, servers, [alone] * 8, LiveBalancer()).run()
+        in_time.append(router.outcome.count(Outcome.IN_TIME))
+    assert in_time[1] > in_time[0]
 
 
 def test_models_are_sent_to_those_that_have_them() -> None:
