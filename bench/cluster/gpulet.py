@@ -67,7 +67,7 @@ def tracked(models: int) -> RateEstimate:
     """The average of gpulet: a window of 40 samples weighs ``1 - (1 - 2 / 41) ** 40``."""
     weight = 1 - (1 - 2 / 41) ** 40
     params = MovingMeanParams(weight, weight, headroom=0.0, deviations=0.0, band=0.1)
-    return MovingMean(np.zeros(models), params)
+    return MovingMean(np.full(models, LEAST_PER_S), params)
 
 
 def _gpulet(**options: object) -> Callable[[], ClusterPlanner]:
@@ -75,7 +75,8 @@ def _gpulet(**options: object) -> Callable[[], ClusterPlanner]:
 
 
 def _own(headroom: float) -> Callable[[int], RateEstimate]:
-    return lambda models: MovingMean(np.zeros(models), MovingMeanParams(headroom=headroom))
+    params = MovingMeanParams(headroom=headroom)
+    return lambda models: MovingMean(np.full(models, LEAST_PER_S), params)
 
 
 WAYS = {
