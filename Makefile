@@ -69,7 +69,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-gpu-emulated test-cuda-provider test-observers triton peers lint lint-sources sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel lock deploy-check sbom docs clean
+.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-compiled test-gpu-emulated test-cuda-provider test-observers triton peers lint lint-sources sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel lock deploy-check sbom docs clean
 
 install: $(STAMPS)/packages $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -165,7 +165,7 @@ lint-sources: $(STAMPS)/packages
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run -Werror $(CORE) $(CLIENT) $(EVALUATOR) $(CHOOSER) $(BALANCER) $(wildcard engine/include/*.h)
+	$(BIN)/clang-format --dry-run -Werror $(CORE) $(CLIENT) $(EVALUATOR) $(CHOOSER) $(BALANCER) $(wildcard engine/include/*.h engine/compilation/*.h engine/compilation/*.c)
 
 stub: install  ## writes the native modules' stubs (engine/_core.pyi and four more) anew after a change of the bindings
 	$(call STUB,engine._core,engine/_core.pyi)
@@ -248,6 +248,16 @@ build/adopted/installed: tests/dropin/programs/requirements.txt | $(STAMPS)/pack
 
 test-adopted: install build/adopted/installed  ## programs from PyPI, unmodified, on our engine; needs PyPI
 	$(BIN)/python -m pytest -p no:cacheprovider tests/dropin
+
+# 320 MB, which is why `make test` skips these tests where TVM is not installed.
+build/tvm/installed: pyproject.toml | $(STAMPS)/packages
+	rm -rf build/tvm
+	$(PIP) install --quiet --no-deps --target build/tvm \
+	  $$($(BIN)/python -c "import tomllib; file = open('pyproject.toml', 'rb'); print(*tomllib.load(file)['project']['optional-dependencies']['compiled'])")
+	touch $@
+
+test-compiled: install build/tvm/installed  ## versions of layers that TVM compiles, loaded and compared; needs PyPI
+	PYTHONPATH=build/tvm $(BIN)/python -m pytest -m compiled -p no:cacheprovider tests/compilation
 
 # What makes requests of the OpenAPI document; its pytest plugin is not wanted.
 build/schemathesis/installed: | $(STAMPS)/packages

@@ -28,6 +28,7 @@
     ├── RefusedError          the query would be late, or wait for too long, as predicted
     ├── CancelledError        the caller cancelled the query
     ├── DeadlineError         the query's deadline passed before it finished
+    ├── NotCompiledError      an operator that no template of engine/compilation computes
     ├── ConversionError       a torch module has no ONNX form, or one that answers otherwise
     └── ConfigError           a configuration file or option is wrong
 
@@ -157,6 +158,10 @@ class CancelledError(EngineError):
 
 class DeadlineError(EngineError, TimeoutError):
     """The query's deadline passed before it finished."""
+
+
+class NotCompiledError(EngineError):
+    """An operator that no template computes; the message says which, and why."""
 
 
 class ConversionError(EngineError):

@@ -8,10 +8,20 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from surplus.engine.cli import colocate_profile, colocate_sample, colocate_train
+from surplus.engine.cli import (
+    colocate_compile,
+    colocate_profile,
+    colocate_sample,
+    colocate_train,
+)
 from surplus.engine.cli.parser import add_verb
 
-ACTIONS: tuple[ModuleType, ...] = (colocate_train, colocate_profile, colocate_sample)
+ACTIONS: tuple[ModuleType, ...] = (
+    colocate_train,
+    colocate_profile,
+    colocate_sample,
+    colocate_compile,
+)
 
 _SUMMARY = "make what policies of co-location know, from measurements"
 _EXAMPLE = """

@@ -88,7 +88,13 @@ def _pins(kind: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "extras"), [("cpu", ("cpu", "http")), ("gpu", ("gpu", "http")), ("build", None)]
+    ("kind", "extras"),
+    [
+        ("cpu", ("cpu", "http")),
+        ("gpu", ("gpu", "http")),
+        ("compiled", ("compiled",)),
+        ("build", None),
+    ],
 )
 def test_a_lock_has_what_the_project_asks_for(kind: str, extras: tuple[str, ...] | None) -> None:
     pins = _pins(kind)
