@@ -15,6 +15,7 @@ from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.dispatcher import Dispatcher
 from surplus.colocation.frame.event import Event, EventKind
 from surplus.colocation.frame.executor import Executor, ResizingExecutor
+from surplus.colocation.frame.pressed import pressure_for
 from surplus.colocation.frame.query import Outcome, Query
 from surplus.colocation.frame.record import Record
 from surplus.colocation.frame.renewal import Renewal
@@ -59,6 +60,7 @@ class Controller:
         self._dispatcher = dispatcher
         self._executor = executor
         self._resizing = executor if isinstance(executor, ResizingExecutor) else None
+        self._pressure = pressure_for(dispatcher, executor)
         self._record = record
         self._queues = tuple(Queue() for _ in services)
         self._running = self._stage.running
@@ -103,11 +105,12 @@ class Controller:
         now_ns = event.time_ns
         if self._reorganiser is not None:
             self._step(self._reorganiser, now_ns)
-        stage = self._stage
+        stage, pressure = self._stage, self._pressure()
         decide = self._dispatcher.decide
         spent_ns = starting_ns = 0
         while True:
-            state = State(now_ns, self._queues, self._running, stage.view, self._progress)
+            own = (self._queues, self._running, stage.view, self._progress)
+            state = State(now_ns, *own, pressure)
             asked_ns = timer()
             decision = decide(state, event)
             decided_ns = timer()

@@ -133,6 +133,9 @@ class State(NamedTuple):
     progress : mapping of int to int
         First operator that has not run, of waiting queries by index that have begun; a query
         that is not in it is at operator 0.
+    pressure : float, optional
+        How hard other work presses on the machine, as it tells itself: 0 where nothing does. None
+        where it was not asked (``pressed.py``).
     """
 
     now_ns: int
@@ -140,3 +143,4 @@ class State(NamedTuple):
     running: Sequence[Group | None]
     deployment: Deployment
     progress: Mapping[int, int]
+    pressure: float | None = None

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 from surplus.colocation.frame.clock import Clock
 from surplus.colocation.frame.event import Event, EventKind
+from surplus.colocation.frame.pressed import Pressed
 from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.service import Partition
 from surplus.colocation.frame.work import Group
@@ -91,6 +92,10 @@ class LiveExecutor:
         """Begin a group."""
         self._running += 1
         self._backend.start(group)
+
+    def pressure(self) -> float | None:
+        """As the backend reads it; None where it cannot."""
+        return self._backend.pressure() if isinstance(self._backend, Pressed) else None
 
     def wake(self, when_ns: int) -> None:
         """Queue an alarm."""

@@ -24,6 +24,7 @@ from surplus.engine.errors import ConfigError, EngineError
 from surplus.engine.scheduling.live_model import LiveModel
 from surplus.engine.scheduling.parts import Part
 from surplus.engine.scheduling.place import HOST, Place
+from surplus.engine.scheduling.pressure_monitor import PressureMonitor
 from surplus.engine.scheduling.stacking import Arrays, apart, stacked
 from surplus.engine.scheduling.steps import Job, RestingQueries, RunStep, Slot, StartedRun, Values
 
@@ -47,6 +48,8 @@ class EngineBackend:
         Inputs of a query by name.
     answer : callable, optional
         Told the outputs of each query, once it is computed.
+    monitor : PressureMonitor, optional
+        Of the machine's pressure, which begins to look when it is first asked; default: this one's.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class EngineBackend:
         devices: Sequence[Place],
         inputs: Inputs,
         answer: Answer | None = None,
+        monitor: PressureMonitor | None = None,
     ) -> None:
         self.completions = _core.CompletionQueue()
         self.models = models
@@ -67,6 +71,7 @@ class EngineBackend:
         self._abandoned: set[int] = set()
         self._ended: list[Ended] = []
         self._tags = 0
+        self._monitor = monitor or PressureMonitor()
 
     def prepare(self, partitions: Sequence[Partition]) -> None:
         """Know these partitions.
@@ -77,6 +82,10 @@ class EngineBackend:
             If a share of a CPU is no whole number of lanes.
         """
         self._slots = [self._slot(partition) for partition in partitions]
+
+    def pressure(self) -> float | None:
+        """How hard other work presses on the machine; None if that tells nothing."""
+        return self._monitor.pressure()
 
     def start(self, group: Group) -> None:
         """Submit a group; what cannot be submitted has failed."""

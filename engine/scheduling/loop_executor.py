@@ -63,6 +63,10 @@ class LoopExecutor:
         if self._backend.has_ended:
             self._loop.call_soon(self._pump)
 
+    def pressure(self) -> float | None:
+        """As the backend reads it."""
+        return self._backend.pressure()
+
     def wake(self, when_ns: int) -> None:
         """Have an alarm handled then."""
         delay_s = max(0, when_ns - self._now_ns()) / _NS_PER_S

@@ -24,6 +24,8 @@ from surplus.colocation.policies.veltair.pressure import LinearProxy, held_by_ot
 from surplus.colocation.policies.veltair.rooms import Room, largest
 from surplus.colocation.policies.veltair.versions import VersionChoice
 
+PROXIES = ("cores", "machine")
+
 
 @runtime_checkable
 class KnowsLayers(Protocol):
@@ -64,6 +66,9 @@ class BlockParams:
         Choose versions by pressure, and count with the slowdown; else always the first one.
     hysteresis : float
         See ``VersionChoice``.
+    proxy : str
+        What pressure is read from: ``cores`` that others hold, or the ``machine`` where it tells
+        something, and the cores where not (simulations).
 
     Raises
     ------
@@ -76,12 +81,20 @@ class BlockParams:
     extra: float = 0.0
     versions: bool = False
     hysteresis: float = 0.03
+    proxy: str = "cores"
 
     def __post_init__(self) -> None:
         cut_of(self.granularity, self.layers)
         if not min(self.extra, self.hysteresis) >= 0:
             text = f"got {self.extra} and {self.hysteresis}"
             raise ValueError(f"extra and hysteresis must be >= 0, {text}")
+        if self.proxy not in PROXIES:
+            raise ValueError(f"proxy must be one of {PROXIES}, got {self.proxy!r}")
+
+    @property
+    def reads_machine(self) -> bool:
+        """Whether the machine's own reading is wanted."""
+        return self.versions and self.proxy == "machine"
 
 
 class Block(NamedTuple):
@@ -139,7 +152,7 @@ class BlockChoice:
         model = self.model(query, room.cores)
         reading = pressure = 0.0
         if self._params.versions:
-            reading = held_by_others(state, room.device, room.cores)
+            reading = self._reading(state, room)
             pressure = self._proxy.at(reading)
         version = self._version(query.service, model, pressure)
         needs = model.needs(version, model.slowdown(version, pressure))
@@ -166,6 +179,11 @@ class BlockChoice:
         if block.sensitivity:
             slowdown = took_ns / block.alone_ns
             self._proxy.observe(block.reading, (slowdown - 1.0) / block.sensitivity)
+
+    def _reading(self, state: State, room: Room) -> float:
+        if self._params.reads_machine and state.pressure is not None:
+            return state.pressure
+        return held_by_others(state, room.device, room.cores)
 
     def _version(self, service: int, model: ModelTimes, pressure: float) -> int:
         if not self._params.versions or len(model.versions) == 1:

@@ -70,7 +70,9 @@ class LayerBlocks:
         if grow not in _GROWTHS or spawn_ns < 0:
             text = f"got {grow!r} and {spawn_ns}"
             raise ValueError(f"grow must be one of {_GROWTHS}, spawn_ns >= 0, {text}")
-        self._choice = BlockChoice(layered(context.predictor), BlockParams(**options))
+        params = BlockParams(**options)
+        self._choice = BlockChoice(layered(context.predictor), params)
+        self.reads_pressure = params.reads_machine
         self._grow = grow
         self._spawn_ns = spawn_ns
         self._drop = drop

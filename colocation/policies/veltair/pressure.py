@@ -4,8 +4,9 @@ References
 ----------
 VELTAIR (ASPLOS'22), section 4.3: pressure is the average slowdown of what runs, and a linear model
 reads it off performance counters. The reading here is the share of the device's cores that others
-hold when a block begins; the line is learned while serving, from how much longer blocks took than
-alone, so that the same policy works simulated and live. Blocks that are about to end do not count.
+hold when a block begins, or what the machine tells (``proxy = "machine"``); the line is learned
+while serving, from how much longer blocks took than alone, so that the same policy works simulated
+and live. Blocks that are about to end do not count.
 """
 
 from __future__ import annotations
