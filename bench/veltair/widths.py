@@ -59,7 +59,7 @@ class Bench:
     def __init__(self, model: str, lanes: int, source: PressureSource) -> None:
         load_runtime()
         devices = places(f"cpu:{lanes}", [lanes])
-        live = load_live_model(model, model_file(model), 1, devices[0].spec)
+        live = load_live_model(model, model_file(model), devices[0])
         self._backend: EngineBackend = replay_backend([live], devices)
         self._backend.prepare([Partition(0, 100, cores=lanes)])
         self._source = source

@@ -72,6 +72,12 @@ class PressureMonitor:
             self._pressure = None
             self._is_looking = False
 
+    def pressure_now(self, sources: Sequence[PressureSource], steps: int) -> float:
+        """What so many readings by the caller, one after another, come to."""
+        for _ in range(steps):
+            self.step(sources)
+        return self._pressure or 0.0
+
     def step(self, sources: Sequence[PressureSource]) -> None:
         """Read each source once."""
         reading = sum(source.read()[0] for source in sources)
