@@ -52,7 +52,7 @@ struct State {
   pthread_cond_t changed;
   atomic_int running, quit;
   atomic_uint turn; /* of parallel loops */
-  atomic_int left;
+  atomic_int left, failed;
   ParallelBody body;
   void* data;
 };
@@ -96,7 +96,8 @@ static void part(Lane* lane, ParallelBody body, void* data, int32_t tasks) {
   ParallelEnv env = {NULL, tasks};
   Lane* const before = here;
   here = lane;
-  body(lane->number, &env, data);
+  if (body(lane->number, &env, data) != 0)
+    atomic_store_explicit(&lane->state->failed, 1, memory_order_relaxed); /* read behind `left` */
   here = before;
 }
 
@@ -127,9 +128,10 @@ static void* serve(void* argument) {
 static int launch(ParallelBody body, void* data, int tasks) {
   (void)tasks;
   State* state = here->state;
+  atomic_store_explicit(&state->failed, 0, memory_order_relaxed);
   if (state->lanes == 1) {
     part(here, body, data, 1);
-    return 0;
+    return -atomic_load_explicit(&state->failed, memory_order_relaxed);
   }
   state->body = body;
   state->data = data;
@@ -138,7 +140,7 @@ static int launch(ParallelBody body, void* data, int tasks) {
   part(here, body, data, state->lanes);
   for (int spins = 0; atomic_load_explicit(&state->left, memory_order_acquire) > 0; ++spins)
     if (spins > SPINS) sched_yield();
-  return 0;
+  return -atomic_load_explicit(&state->failed, memory_order_relaxed);
 }
 
 /* What TVM's code calls through; it has these as weak symbols. */

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 
 import pytest
 
+from surplus.colocation.frame.clock import WallClock
+from surplus.colocation.live.executor import LiveExecutor
+from surplus.engine.scheduling.backend import EngineBackend
 from surplus.engine.scheduling.copy_probe import CopyProbe
+from surplus.engine.scheduling.loop_executor import LoopExecutor
 from surplus.engine.scheduling.pressure_monitor import PressureMonitor, machine_sources
 
 
@@ -85,3 +90,17 @@ def test_this_machine_has_a_source() -> None:
     assert sources
     for source in sources:
         assert len(source.read()) == len(source.names)
+
+
+def test_servers_and_replays_ask_the_backend() -> None:
+    class Told(PressureMonitor):
+        def pressure(self) -> float | None:
+            return 0.75
+
+    backend = EngineBackend([], [], lambda query: {}, monitor=Told())
+    assert LiveExecutor(backend, WallClock(), [], []).pressure() == 0.75
+    loop = asyncio.new_event_loop()
+    executor = LoopExecutor(backend, lambda event: None, loop)
+    assert executor.pressure() == 0.75
+    executor.close()
+    loop.close()
