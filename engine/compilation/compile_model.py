@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from surplus.engine.atomic_file import write_atomic
 from surplus.engine.compilation.blocks import find_blocks
 from surplus.engine.compilation.c_source import SegmentVersion
 from surplus.engine.compilation.candidates import (
@@ -117,9 +118,11 @@ def compile_model(
     with tempfile.TemporaryDirectory() as place:
         progress("linking")
         objects = _objects(layers, Path(place))
-        link(segments, objects, Path(place), folder / LIBRARY)
+        link(segments, objects, Path(place), Path(place) / LIBRARY)
+        # Who has the old one loaded keeps it.
+        write_atomic(folder / LIBRARY, (Path(place) / LIBRARY).read_bytes())
     path = folder / MANIFEST
-    path.write_text(manifest_text(graph.source_hash, LIBRARY, entries, ()))
+    write_atomic(path, manifest_text(graph.source_hash, LIBRARY, entries, ()).encode())
     return CompiledModel(path, blocks, tuple(layers.values()), tuple(entries))
 
 

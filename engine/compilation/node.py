@@ -38,8 +38,8 @@ class Node:
         return {a.name: onnx.helper.get_attribute_value(a) for a in self._node.attribute}
 
     def is_constant(self, name: str) -> bool:
-        """Whether an input is a constant of the model."""
-        return name in self._graph.initializers
+        """Whether an input is a constant of the model, which nobody can feed."""
+        return name in self._graph.initializers and name not in self._graph.default_inputs
 
     def constant(self, name: str) -> np.ndarray[Any, Any]:
         """Its value."""

@@ -82,8 +82,7 @@ class _Reader:
         if node.operator == "Transpose":
             return self._turned(node)
         if node.operator == "Reshape" and node.is_constant(node.inputs[1]):
-            self._same[node.output] = self._resolved(node.inputs[0])
-            return node.task + 1
+            return self._reshaped(node)
         raise node.refused("there is no template for it")
 
     def _shape(self, name: str) -> tuple[int, ...]:
@@ -120,6 +119,8 @@ class _Reader:
         return own.end
 
     def _bare_convolution(self, node: Node) -> Convolution:
+        if not all(map(node.is_constant, node.inputs[1:])):
+            raise node.refused("its weights are computed")
         shape, weights = self._shape(node.inputs[0]), node.dims(node.inputs[1])
         attributes = node.attributes
         if len(shape) != 4 or shape[1] < LEAST_CHANNELS:
@@ -148,7 +149,7 @@ class _Reader:
         if node.is_constant(node.inputs[1]):
             return self._dense(node)
         left, right = (self._shape(name) for name in node.inputs)
-        if len(left) != len(right) or left[:-2] != right[:-2] or right[-1] % SLICE:
+        if len(left) < 3 or len(left) != len(right) or left[:-2] != right[:-2] or right[-1] % SLICE:
             raise node.refused(f"no product of heads: {left} and {right}")
         made = self._shape(node.output)
 
@@ -221,6 +222,14 @@ class _Reader:
         growth = Growth(self._graph, node.output, other)
         rest = range(node.task + 1, self._end)
         return grown(growth, self._graph, [node.task], rest, ELEMENTWISE)
+
+    def _reshaped(self, node: Node) -> int:
+        """Nothing is moved: the same numbers under another name."""
+        before, after = self._shape(node.inputs[0]), self._shape(node.output)
+        if math.prod(before) != math.prod(after):
+            raise node.refused(f"it mixes the items of a batch: {before} and {after}")
+        self._same[node.output] = self._resolved(node.inputs[0])
+        return node.task + 1
 
     def _turned(self, node: Node) -> int:
         dims = self._shape(node.inputs[0])

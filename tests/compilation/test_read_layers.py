@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from surplus.engine.compilation.blocks import find_blocks
@@ -64,6 +65,10 @@ def strange(kind: str) -> Callable[[Maker], str]:
             return m.op("Conv", "x", m.weight(24, 12, 1, 1), group=2)
         if kind == "dilated":
             return m.op("Conv", "x", m.weight(24, 24, 3, 3), dilations=[2, 2])
+        if kind == "computed":
+            return m.op("Conv", "x", "w")
+        if kind == "mixed":
+            return m.op("Reshape", "x", m.constant(np.array([-1, 24, 7, 7], np.int64)))
         return m.op("Sin", "x")
 
     return make
@@ -74,13 +79,16 @@ def strange(kind: str) -> Callable[[Maker], str]:
     [
         ("groups", "it has 2 groups"),
         ("dilated", "it is dilated"),
+        ("computed", "its weights are computed"),
+        ("mixed", "it mixes the items"),
         ("sine", "there is no template"),
     ],
 )
 def test_what_has_no_template_is_refused(tmp_path: Path, kind: str, message: str) -> None:
     m = Maker()
     output = strange(kind)(m)
-    graph = graph_of(m.save(tmp_path / "strange.onnx", {"x": ["n", 24, 14, 14]}, (output, 4)))
+    inputs = {"x": ["n", 24, 14, 14], "w": [24, 24, 1, 1]}
+    graph = graph_of(m.save(tmp_path / "strange.onnx", inputs, (output, 4)))
     with pytest.raises(NotCompiledError, match=message):
         read_layers(graph, 0, 1)
     with pytest.raises(ConfigError, match="has nothing that is compiled"):
