@@ -3,13 +3,13 @@
 ``python -m bench veltair_compiled [--models mobilenet_v2,resnet50,bert_layer] [--rounds 20]``, with
 TVM installed (extra ``compiled``), on a quiet machine; some minutes, most of them compiling.
 
-Each network is compiled into build/compiled, loaded through the segment ABI, where its answers are
-compared with ONNX Runtime's, and run whole in each version, on one lane and on all, beside each
-presser in turns. Times are medians; ratios are those of one round, so that what disturbs the
-machine meets both sides. On one lane the time that the process was on a core is told, too: what
-pressure on caches and memory costs, without what sharing a core does. A version is chosen by the
-odd rounds and judged by the even ones. Then a monitor's readings choose live, beside pressers that
-it is not told of.
+Each network is compiled into build/compiled, unless it is there already, and loaded through the
+segment ABI, where its answers are compared with ONNX Runtime's. It runs whole in each version, on
+one lane and on all, beside each presser in turns. Times are medians; ratios are those of one round,
+so that what disturbs the machine meets both sides.
+On one lane the time that the process was on a core is told, too: what pressure on caches and memory
+costs, without what sharing a core does. A version is chosen by the odd rounds and judged by the
+even ones. Then a monitor's readings choose live, beside pressers that it is not told of.
 """
 
 from __future__ import annotations
@@ -32,16 +32,13 @@ from surplus.colocation.frame.service import Partition
 from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.policies.veltair.versions import VersionChoice, pruned
 from surplus.engine.compilation.candidates import CandidateParams
-from surplus.engine.compilation.compile_model import (
-    CompilationParams,
-    CompiledModel,
-    compile_model,
-)
-from surplus.engine.compilation.manifest_text import manifest_text
+from surplus.engine.compilation.compile_model import MANIFEST, CompilationParams, compile_model
+from surplus.engine.compilation.read_layers import read_layers
 from surplus.engine.errors import ExecutionError
 from surplus.engine.native import load_runtime
 from surplus.engine.planning.stages import read_tried
 from surplus.engine.scheduling.backend import EngineBackend
+from surplus.engine.scheduling.compiled import find_compiled
 from surplus.engine.scheduling.compiled_check import check_compiled
 from surplus.engine.scheduling.host_pressure import fit_proxy
 from surplus.engine.scheduling.live_model import LiveModel, LiveModelParams
@@ -83,7 +80,7 @@ class Network:
 
 NETWORKS = {
     "mobilenet_v2": Network("mobilenet_v2", {}, 4, 0, 16),
-    "resnet50": Network("resnet50", {}, 8, 14, 60),
+    "resnet50": Network("resnet50", {}, 8, 10, 60),
     "bert_layer": Network("bert_base", {"layers": 2, "vocabulary": 1000}, 2, 0, 40),
 }
 
@@ -94,19 +91,19 @@ class Versions:
     def __init__(self, name: str, candidates: int) -> None:
         network, folder = NETWORKS[name], FOLDER / name
         folder.mkdir(parents=True, exist_ok=True)
-        self._path = folder / "model.onnx"
+        self._path, self._manifest = folder / "model.onnx", folder / MANIFEST
         models.save(models.info(network.builds).build(**network.parameters), self._path)
-        params = CompilationParams(
-            network.target_ms * 1_000_000,
-            network.blocks,
-            VERSIONS,
-            LANES,
-            network.most_layers,
-            CandidateParams(candidates),
-        )
-        began_s = time.monotonic()
-        self.made = compile_model(read_tried(self._path), folder, params)
-        self.took_s = time.monotonic() - began_s
+        self._graph = read_tried(self._path)
+        if not self._manifest.exists():
+            params = CompilationParams(
+                network.target_ms * 1_000_000,
+                network.blocks,
+                VERSIONS,
+                LANES,
+                network.most_layers,
+                CandidateParams(candidates),
+            )
+            compile_model(self._graph, folder, params, lambda text: print(text, flush=True))
         self._place = places(f"cpu:{LANES}", [LANES])[0]
         self.model = self._loaded()
         self.apart = max(check_compiled(self.model, self._place).values())
@@ -116,12 +113,11 @@ class Versions:
 
     def _loaded(self) -> LiveModel:
         """With the fewest groups that its blocks allow."""
-        blocks = self.made.blocks
+        blocks = find_compiled(self._graph, self._manifest).blocks
         ends = [0, *(place for own in blocks for place in (own.first, own.end))]
-        tasks = len(read_tried(self._path).tasks)
-        between = zip(ends[::2], [*ends[1::2], tasks], strict=True)
+        between = zip(ends[::2], [*ends[1::2], len(self._graph.tasks)], strict=True)
         groups = len(blocks) + sum(end > first for first, end in between)
-        params = LiveModelParams(groups, manifest=self.made.manifest)
+        params = LiveModelParams(groups, manifest=self._manifest)
         return loaded("model", self._path, self._place, params)
 
     def took_ms(self, version: int, width: int) -> dict[str, float]:
@@ -138,9 +134,22 @@ class Versions:
 
     def write_sensitivities(self, values: Sequence[float]) -> None:
         """Into the manifest, for the policy."""
-        made: CompiledModel = self.made
-        text = manifest_text(self.model.graph.source_hash, "compiled.so", made.entries, values)
-        made.manifest.write_text(text)
+        lines = self._manifest.read_text().splitlines()
+        kept = [line for line in lines if not line.startswith("sensitivities")]
+        kept.insert(1, f"sensitivities = {[round(value, 4) for value in values]}")
+        self._manifest.write_text("\n".join([*kept, ""]))
+
+    def facts(self) -> Row:
+        """What was compiled, and how far its answers are from ONNX Runtime's at most."""
+        blocks = find_compiled(self._graph, self._manifest).blocks
+        read = [read_layers(self._graph, own.first, own.end) for own in blocks]
+        return {
+            "blocks": len(blocks),
+            "operators in them": sum(own.end - own.first for own in blocks),
+            "of": len(self._graph.tasks),
+            "different layers": len({layer.work for own in read for layer in own.layers}),
+            "largest difference": self.apart,
+        }
 
 
 def measured(versions: Versions, pressing: Pressing, width: int, rounds: int) -> dict[str, Times]:
@@ -302,18 +311,10 @@ def main() -> int:
                         versions.write_sensitivities(sensitivities(times))
         finally:
             pressing.end()
-        config[name] = {
-            "compiled in s": round(versions.took_s),
-            "layers": len(versions.made.layers),
-            "layers with several tilings": sum(
-                len(set(own.versions)) > 1 for own in versions.made.layers
-            ),
-            "blocks": len(versions.made.blocks),
-            "largest difference": versions.apart,
-        }
-    for title, rows in (("veltair_compiled", table), ("veltair_switching", switching)):
-        result_file.show(title, rows)
-        result_file.write(title, config, rows)
+        config[name] = versions.facts()
+        for title, rows in (("veltair_compiled", table), ("veltair_switching", switching)):
+            result_file.show(title, rows)
+            result_file.write(title, config, rows)
     print(config)
     return 0
 
