@@ -1,15 +1,16 @@
 """VELTAIR's compiled versions of real networks, beside real pressure on caches and memory.
 
 ``python -m bench veltair_compiled [--models mobilenet_v2,resnet50,bert_layer] [--rounds 20]``, with
-TVM installed (extra ``compiled``), on a quiet machine; some minutes, most of them compiling.
+TVM installed (extra ``compiled``); some minutes, most of them compiling. On a quiet machine with
+``--wall``: times by the wall's clock, on one lane and on all.
 
 Each network is compiled into build/compiled, unless it is there already, and loaded through the
-segment ABI, where its answers are compared with ONNX Runtime's. It runs whole in each version, on
-one lane and on all, beside each presser in turns. Times are medians; ratios are those of one round,
-so that what disturbs the machine meets both sides.
-On one lane the time that the process was on a core is told, too: what pressure on caches and memory
-costs, without what sharing a core does. A version is chosen by the odd rounds and judged by the
-even ones. Then a monitor's readings choose live, beside pressers that it is not told of.
+segment ABI, where its answers are compared with ONNX Runtime's. It runs whole in each version,
+beside each presser in turns. Times are medians; ratios are those of one round, so that what
+disturbs the machine meets both sides. On one lane they are those that the process was on a core:
+what pressure on caches and memory costs, without what sharing a core does. A version is chosen by
+the odd rounds and judged by the even ones. Then a monitor's readings choose live, beside pressers
+that it is not told of.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ from surplus.engine.scheduling.setting_up import loaded, places, replay_backend
 FOLDER = Path("build/compiled")
 VERSIONS = 4
 LANES = 2
-CLOCKS = {1: ("on a core", "wall"), LANES: ("wall",)}
+CLOCKS = {1: ("on a core",)}
+WALL_CLOCKS = {1: ("on a core", "wall"), LANES: ("wall",)}
 """By lanes; who waits for another lane may spin, so that there only the wall's tells something."""
 
 _READINGS = 8
@@ -152,10 +154,12 @@ class Versions:
         }
 
 
-def measured(versions: Versions, pressing: Pressing, width: int, rounds: int) -> dict[str, Times]:
+def measured(
+    versions: Versions, pressing: Pressing, width: int, clocks: Sequence[str], rounds: int
+) -> dict[str, Times]:
     """Every version beside every presser, in turns, by clock."""
     keys = [(level.name, v) for level in LEVELS for v in range(VERSIONS + 1)]
-    times: dict[str, Times] = {clock: {key: [] for key in keys} for clock in CLOCKS[width]}
+    times: dict[str, Times] = {clock: {key: [] for key in keys} for clock in clocks}
     for version in range(VERSIONS + 1):
         versions.took_ms(version, width)
     for turn in range(rounds):
@@ -290,6 +294,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", default=",".join(NETWORKS))
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--wall", action="store_true")
     parser.add_argument("--candidates", type=int, default=12)
     args = parser.parse_args()
     load_runtime()
@@ -300,8 +305,9 @@ def main() -> int:
         versions = Versions(name, args.candidates)
         pressing = Pressing(LEVELS)
         try:
-            for width in (1, LANES):
-                for clock, times in measured(versions, pressing, width, args.rounds).items():
+            for width, clocks in (WALL_CLOCKS if args.wall else CLOCKS).items():
+                found = measured(versions, pressing, width, clocks, args.rounds)
+                for clock, times in found.items():
                     table += version_rows(name, width, clock, times)
                     row = switching_row(name, width, clock, times)
                     asked = (width, clock)
