@@ -25,15 +25,16 @@ def find_blocks(graph: Graph, count: int) -> tuple[BlockLayers, ...]:
     stretches = list(_stretches(graph))
     if not stretches:
         raise ConfigError(f"model {graph.name!r} has nothing that is compiled")
-    total = sum(map(_operations, stretches))
+    total = sum(map(operations_of, stretches))
     found: list[BlockLayers] = []
     for stretch in stretches:
-        own = max(1, round(count * _operations(stretch) / total))
+        own = max(1, round(count * operations_of(stretch) / total))
         found += _cut(graph, stretch, own)
     return tuple(found)
 
 
-def _operations(block: BlockLayers) -> int:
+def operations_of(block: BlockLayers) -> int:
+    """Multiply-adds of a block, about."""
     return sum(layer.work.operations for layer in block.layers)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from surplus.engine.atomic_file import write_atomic
-from surplus.engine.compilation.blocks import find_blocks
+from surplus.engine.compilation.blocks import find_blocks, operations_of
 from surplus.engine.compilation.c_source import SegmentVersion
 from surplus.engine.compilation.candidates import (
     CandidateParams,
@@ -26,7 +26,6 @@ from surplus.engine.compilation.templates.template import Tiling
 from surplus.engine.compilation.tvm_here import tvm
 from surplus.engine.compilation.works import Work
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.errors import ConfigError
 
 MANIFEST, LIBRARY = "compiled.toml", "compiled.so"
 
@@ -111,8 +110,9 @@ def compile_model(
         If the folder cannot be written to.
     """
     tvm()
-    blocks = _within(find_blocks(graph, params.blocks), params.most_layers)
-    layers = _layers(graph, blocks, params, progress)
+    every = find_blocks(graph, params.blocks)
+    blocks = _within(every, params.most_layers)
+    layers = _layers(blocks, sum(map(operations_of, every)), params, progress)
     folder.mkdir(parents=True, exist_ok=True)
     segments, entries = _versions(blocks, layers, params)
     with tempfile.TemporaryDirectory() as place:
@@ -139,16 +139,14 @@ def _within(blocks: Sequence[BlockLayers], most_layers: int) -> tuple[BlockLayer
 
 
 def _layers(
-    graph: Graph,
     blocks: Sequence[BlockLayers],
+    whole: int,
     params: CompilationParams,
     progress: Callable[[str], None],
 ) -> dict[Work, CompiledLayer]:
-    """By what they compute, each once."""
-    every = [layer for block in blocks for layer in block.layers]
-    whole = sum(layer.work.operations for layer in every)
+    """By what they compute, each once; ``whole`` are the operations that share the target."""
     names: dict[Work, str] = {}
-    for layer in every:
+    for layer in (layer for block in blocks for layer in block.layers):
         names.setdefault(layer.work, layer.name)
     found = {}
     for place, (work, name) in enumerate(names.items()):
@@ -157,8 +155,6 @@ def _layers(
         candidates = candidates_of(work, params.candidates)
         versions = chosen(candidates, target_ns, params.versions)
         found[work] = CompiledLayer(name, work, target_ns, candidates, versions)
-    if not found:
-        raise ConfigError(f"model {graph.name!r} has nothing that is compiled")
     return found
 
 

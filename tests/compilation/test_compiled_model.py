@@ -11,6 +11,7 @@ import pytest
 from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.service import Partition
 from surplus.colocation.frame.work import Group, piece_of
+from surplus.engine.compilation.blocks import find_blocks, operations_of
 from surplus.engine.compilation.candidates import CandidateParams
 from surplus.engine.compilation.compile_model import (
     CompilationParams,
@@ -80,6 +81,20 @@ def test_versions_answer_as_onnx_runtime(tmp_path: Path, model: Any, blocks: int
     assert np.abs(wanted).max() > 0
     for answer in answers.values():
         np.testing.assert_allclose(answer, wanted, atol=1e-4 * np.abs(wanted).max())
+
+
+@needs_tvm
+@pytest.mark.compiled
+def test_layers_share_the_target_of_the_whole_model(tmp_path: Path) -> None:
+    """Those, too, whose blocks are left out."""
+    graph = graph_of(attention(tmp_path))
+    candidates = CandidateParams(most=1, rounds=1)
+    params = CompilationParams(LARGE_NS, 3, 1, 1, most_layers=1, candidates=candidates)
+    made = compile_model(graph, tmp_path / "made", params)
+    whole = sum(map(operations_of, find_blocks(graph, 3)))
+    assert len(made.blocks) == 1
+    for layer in made.layers:
+        assert layer.target_ns == LARGE_NS * layer.work.operations // whole
 
 
 @needs_tvm
