@@ -90,7 +90,8 @@ def some(values: list[int], most: int) -> list[int]:
     """Evenly from a list, its ends among them."""
     if len(values) <= most:
         return values
-    return [values[k * (len(values) - 1) // (most - 1)] for k in range(most)]
+    steps = max(1, most - 1)
+    return [values[k * (len(values) - 1) // steps] for k in range(most)]
 
 
 def scheduled(placeholders: list[Any], result: Any) -> Any:
