@@ -53,6 +53,7 @@ CLOCKS = {1: ("on a core",)}
 WALL_CLOCKS = {1: ("on a core", "wall"), LANES: ("wall",)}
 """By lanes; who waits for another lane may spin, so that there only the wall's tells something."""
 
+TITLES = ("veltair_compiled", "veltair_switching")
 _READINGS = 8
 Row = dict[str, Any]
 Times = dict[tuple[str, int], list[float]]
@@ -82,7 +83,7 @@ class Network:
 
 NETWORKS = {
     "mobilenet_v2": Network("mobilenet_v2", {}, 4, 0, 16),
-    "resnet50": Network("resnet50", {}, 8, 10, 60),
+    "resnet50": Network("resnet50", {}, 8, 5, 60),
     "bert_layer": Network("bert_base", {"layers": 2, "vocabulary": 1000}, 2, 0, 40),
 }
 
@@ -289,6 +290,16 @@ def sensitivities(times: Times) -> list[float]:
     return [max(0.0, sum(x * y for x, y in zip(row, mean, strict=True)) / below) for row in own]
 
 
+def _kept(title: str, names: Sequence[str]) -> tuple[list[Row], Row]:
+    """Rows and facts of networks that are not measured anew."""
+    path = result_file.path_of(title)
+    if not path.exists():
+        return [], {}
+    document = result_file.read_document(path)
+    rows = [row for row in result_file.rows_of(document) if row["model"] not in names]
+    return rows, {k: facts for k, facts in document["config"].items() if k not in names}
+
+
 def main() -> int:
     """Compile, measure and store the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -298,10 +309,9 @@ def main() -> int:
     parser.add_argument("--candidates", type=int, default=12)
     args = parser.parse_args()
     load_runtime()
-    table: list[Row] = []
-    switching: list[Row] = []
-    config: Row = {"rounds": args.rounds, "candidates": args.candidates}
-    for name in args.models.split(","):
+    names = args.models.split(",")
+    (table, config), (switching, _) = (_kept(title, names) for title in TITLES)
+    for name in names:
         versions = Versions(name, args.candidates)
         pressing = Pressing(LEVELS)
         try:
@@ -317,8 +327,9 @@ def main() -> int:
                         versions.write_sensitivities(sensitivities(times))
         finally:
             pressing.end()
-        config[name] = versions.facts()
-        for title, rows in (("veltair_compiled", table), ("veltair_switching", switching)):
+        asked = {"rounds": args.rounds, "candidates": args.candidates}
+        config[name] = asked | versions.facts()
+        for title, rows in zip(TITLES, (table, switching), strict=True):
             result_file.show(title, rows)
             result_file.write(title, config, rows)
     print(config)
