@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from surplus.cluster.routing.query_balancer import SendFailure, Sending
-from surplus.routing._balancer import Balancer, Failure
+from surplus.routing.balancer import Balancer, Failure
 
 _FAILURES = {
     SendFailure.LOST: Failure.LOST,
