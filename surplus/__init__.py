@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from surplus.engine.deployment.cluster_deployment import deploy
     from surplus.engine.dropin.inference_session import InferenceSession
     from surplus.engine.dropin.io_binding import IOBinding
     from surplus.engine.dropin.levels import ExecutionMode, GraphOptimizationLevel
@@ -47,6 +48,7 @@ __all__ = [
     "RunOptions",
     "Server",
     "SessionOptions",
+    "deploy",
     "late",
     "load",
     "top",
@@ -88,6 +90,10 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f"surplus.engine.dropin.{_DROP_IN[name]}"), name)
     if name in _ROUTING:
         return getattr(import_module(f"surplus.routing.{_ROUTING[name]}"), name)
+    if name == "deploy":
+        from surplus.engine.deployment.cluster_deployment import deploy
+
+        return deploy
     if name == "Server":
         from surplus.engine.program.server import Server
 

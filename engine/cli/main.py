@@ -24,6 +24,7 @@ VERBS = (
     "run",
     "serve",
     "route",
+    "deploy",
     "top",
     "token",
     "health",

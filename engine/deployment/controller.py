@@ -1,0 +1,221 @@
+"""Runs a deployment: looks at its nodes, plans, tells nodes and clients, again and again.
+
+It is in no query's way: without it, servers serve on as they were told last. Whoever takes its
+place finds agents and models as they are.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from surplus.cluster import ClusterNode
+from surplus.engine.deployment.cluster_file import ClusterFile
+from surplus.engine.deployment.directory import Directory, ListedReplica
+from surplus.engine.deployment.handover import Duty, Handover
+from surplus.engine.deployment.machines import Machines, RemoteAgent
+from surplus.engine.deployment.node_agent import AgentParams
+from surplus.engine.deployment.node_kinds import NodesByKind
+from surplus.engine.deployment.node_report import ModelVersions, NodeReport
+from surplus.engine.deployment.planning import Planning
+from surplus.engine.deployment.rate_meter import NS_PER_S, RateMeter
+from surplus.engine.deployment.rollouts import Rollouts
+from surplus.engine.deployment.roster import Roster
+from surplus.engine.deployment.staged_models import Versions
+
+_LOG = logging.getLogger(__name__)
+
+
+class Controller:
+    """Of one deployment. ``step`` is for one thread.
+
+    Parameters
+    ----------
+    file : ClusterFile
+    machines : Machines
+    versions : mapping of str to tuple of int
+        To serve at first, by model.
+    directory : Directory
+        That clients are answered from.
+    look_s : float
+        From one look at the nodes to the next.
+    clock_ns : callable
+        Monotonic.
+
+    Raises
+    ------
+    ValueError
+        If there is no node of a kind, a model fits none of the nodes, or a node has less than its
+        kind says.
+    """
+
+    def __init__(
+        self,
+        file: ClusterFile,
+        machines: Machines,
+        versions: Mapping[str, Versions],
+        directory: Directory,
+        look_s: float = 0.5,
+        clock_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._file = file
+        self._machines = machines
+        self._directory = directory
+        self._look_s = look_s
+        self._clock_ns = clock_ns
+        self._nodes = NodesByKind(file, machines)
+        self._fleet: Sequence[ClusterNode] = self._nodes.fleet(frozenset())
+        self._planning = Planning(file, self._fleet)
+        self._meter = RateMeter(clock_ns())
+        self._roster = Roster(self._agent_on)
+        self._handover = Handover(round(file.grace_s * NS_PER_S))
+        self._rollouts = Rollouts(versions)
+        self._assigned: Mapping[str, ModelVersions] = {}
+        self._reports: Mapping[str, NodeReport] = {}
+        self._lock = threading.Lock()
+        self._asked_for = 0
+        for node in machines.with_agents(file.name):
+            self._roster.add(node, clock_ns())
+        directory.publish(dict.fromkeys(file.models, ()))
+
+    def params(self, node: str) -> AgentParams:
+        """Of the agent on a node."""
+        return self._nodes.params(node)
+
+    def node_ids(self) -> list[str]:
+        """Nodes that may be used and are there."""
+        return sorted(self._nodes.ids)
+
+    def step(self) -> None:
+        """One look, and what follows from it."""
+        with self._lock:
+            self._adjust_members()
+            reports = self._roster.look(self._assigned, self._look_s, self._clock_ns)
+            self._reports = reports
+            self._meter.see(reports)
+            self._plan()
+            ready = {node: set(report.ready) for node, report in reports.items()}
+            duty = self._handover.step(self._planning.placed(), ready, self._clock_ns())
+            self._assigned = self._rollouts.step(duty.held, reports)
+            self._publish(duty)
+
+    def update(self, file: ClusterFile, versions: Mapping[str, Versions]) -> None:
+        """Serve other versions, or other models, from now on.
+
+        Raises
+        ------
+        ValueError
+            If a model fits none of the nodes; nothing has changed then.
+        """
+        with self._lock:
+            if file.models != self._file.models:
+                planning = Planning(file, self._fleet)
+                self._planning = planning
+                self._file = file
+            for name in self._rollouts.targets.keys() - versions.keys():
+                self._rollouts.forget(name)
+            for name, own in versions.items():
+                self._rollouts.aim(name, own)
+
+    def status(self) -> dict[str, Any]:
+        """Models and nodes, as JSON has them."""
+        with self._lock:
+            listed = self._directory.models()
+            return {
+                "deployment": self._file.name,
+                "models": {
+                    name: {
+                        "versions": list(versions),
+                        "replicas": len(listed.get(name, ())),
+                        "is_rolled_out": self._rollouts.is_done(name),
+                        "failure": self._rollouts.failures.get(name, ""),
+                        "shortfall": self._planning.shortfalls().get(name, ""),
+                    }
+                    for name, versions in self._rollouts.targets.items()
+                },
+                "nodes": self._node_rows(),
+            }
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Nodes as JSON has them."""
+        with self._lock:
+            return self._node_rows()
+
+    def is_settled(self) -> bool:
+        """Whether all that is planned is served, in the versions that it is to be served in."""
+        with self._lock:
+            placed = self._planning.placed()
+            targets = self._rollouts.targets
+            return all(
+                node in self._reports and self._reports[node].ready.get(name) == targets[name]
+                for node, names in placed.items()
+                for name in names
+            ) and {node for node in self._assigned if self._assigned[node]} == set(placed)
+
+    def close(self, timeout_s: float) -> None:
+        """Take everything back."""
+        with self._lock:
+            self._directory.publish(dict.fromkeys(self._file.models, ()))
+            self._roster.close(timeout_s)
+            self._machines.ask_for([])
+
+    def _agent_on(self, node: str) -> RemoteAgent:
+        return self._machines.agent(self._nodes.params(node))
+
+    def _adjust_members(self) -> None:
+        """Agents where there is something to do, and nowhere else."""
+        now_ns = self._clock_ns()
+        there = self._nodes.ids
+        held = self._planning.held()
+        busy = {node for node, models in self._assigned.items() if models}
+        for node in sorted((held | busy) & there - self._roster.shunned(now_ns)):
+            self._roster.add(node, now_ns)
+        for node in sorted(self._roster.members - held - busy):
+            self._roster.remove(node)
+
+    def _plan(self) -> None:
+        """Again, if nodes came or went, a window is over, or somebody waits for a model."""
+        now_ns = self._clock_ns()
+        fleet = self._nodes.fleet(self._roster.shunned(now_ns))
+        if fleet != self._fleet:
+            self._fleet = fleet
+            self._planning.refleet(fleet)
+        waking = self._directory.waking()
+        if self._meter.elapsed_s(now_ns) >= self._file.window_s:
+            self._planning.step(self._meter.take(now_ns), waking)
+        elif waking - {name for names in self._planning.placed().values() for name in names}:
+            self._planning.wake(waking)
+        self._machines.ask_for(self._nodes.bundles(self._planning.held()))
+
+    def _publish(self, duty: Duty) -> None:
+        found: dict[str, list[ListedReplica]] = {name: [] for name in self._file.models}
+        for node, names in sorted(duty.told.items()):
+            report = self._reports[node]
+            one = ListedReplica(report.addresses.grpc, report.addresses.http, report.load)
+            for name in names & found.keys():
+                found[name].append(one)
+        self._directory.publish(found)
+
+    def _node_rows(self) -> list[dict[str, Any]]:
+        errors = self._roster.errors()
+        rows = []
+        for node in sorted(self._roster.members):
+            report = self._reports.get(node, NodeReport())
+            rows.append(
+                {
+                    "node": node,
+                    "kind": self._nodes.kind_of(node),
+                    "grpc": report.addresses.grpc,
+                    "http": report.addresses.http,
+                    "metrics": report.addresses.metrics,
+                    "models": {name: list(own) for name, own in report.ready.items()},
+                    "failed": {**report.failed, **report.uncopied},
+                    "load": report.load,
+                    "starts": report.starts,
+                    "error": errors.get(node, ""),
+                }
+            )
+        return rows

@@ -1,0 +1,90 @@
+"""Nodes that are all this machine: a deployment without Ray, to try one out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from surplus.engine.deployment.machines import FoundNode
+from surplus.engine.deployment.node_agent import AgentParams, NodeAgent
+from surplus.engine.deployment.node_report import ModelVersions, NodeReport
+from surplus.engine.deployment.probe import probe
+
+
+class LocalMachines:
+    """A ``Machines`` of agents in this process.
+
+    Parameters
+    ----------
+    nodes : sequence of FoundNode
+    """
+
+    def __init__(self, nodes: Sequence[FoundNode]) -> None:
+        self._nodes = tuple(nodes)
+        self._agents: dict[str, LocalAgent] = {}
+
+    @classmethod
+    def of(cls, count: int, resources: Mapping[str, float]) -> LocalMachines:
+        """So many nodes."""
+        return cls([FoundNode(f"local-{k}", "127.0.0.1", resources) for k in range(count)])
+
+    def nodes(self) -> Sequence[FoundNode]:
+        """Always the same."""
+        return self._nodes
+
+    def agent(self, params: AgentParams) -> LocalAgent:
+        """In a thread of its own."""
+        known = self._agents.get(params.node)
+        if known is None or known.is_closed:
+            known = self._agents[params.node] = LocalAgent(params)
+        return known
+
+    def with_agents(self, deployment: str) -> Sequence[str]:
+        """None that outlived its process."""
+        return ()
+
+    def probe(self, params: AgentParams) -> Future[str]:
+        """Here and now."""
+        done: Future[str] = Future()
+        done.set_result(probe(params))
+        return done
+
+    def ask_for(self, bundles: Sequence[Mapping[str, float]]) -> None:
+        """There are no others."""
+
+    def close(self) -> None:
+        """Nothing is left of it."""
+
+
+class LocalAgent:
+    """A ``RemoteAgent`` of a thread.
+
+    Attributes
+    ----------
+    is_closed : bool
+    """
+
+    def __init__(self, params: AgentParams) -> None:
+        self._thread = ThreadPoolExecutor(1, "surplus agent")
+        self._agent = self._thread.submit(NodeAgent, params)
+        self.is_closed = False
+
+    def look(self, wanted: ModelVersions | None) -> Future[NodeReport]:
+        """As the agent's."""
+        return self._thread.submit(lambda: self._agent.result().look(wanted))
+
+    def close(self) -> Future[None]:
+        """As the agent's; the thread ends with it."""
+        self.is_closed = True
+        done = self._thread.submit(lambda: self._agent.result().close())
+        self._thread.shutdown(wait=False)
+        return done
+
+    def kill(self) -> None:
+        """As ``close``: a thread cannot be ended otherwise."""
+        if not self.is_closed:
+            self.close()
+
+    def server_pid(self) -> int:
+        """Of its server; 0 if there is none just now."""
+        return self._agent.result().server_pid

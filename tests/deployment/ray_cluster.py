@@ -1,0 +1,59 @@
+"""Three Ray nodes on this machine, of which one can be killed as a machine that loses its power."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import psutil
+import ray
+from ray.cluster_utils import Cluster
+
+from surplus.engine.deployment.ray_machines import NAMESPACE
+
+_STORE_BYTES = 100 << 20
+
+
+class SmallCluster:
+    """The head has no resource ``node``, so that nothing is deployed there."""
+
+    def __init__(self, nodes: int) -> None:
+        head = {"num_cpus": 0, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
+        self._cluster = Cluster(initialize_head=True, head_node_args=head)
+        self._nodes: dict[str, Any] = {}
+        ray.init(self._cluster.address, namespace=NAMESPACE, log_to_driver=False)
+        for _ in range(nodes):
+            self.add()
+
+    def add(self) -> str:
+        """Another node; its id."""
+        made = self._cluster.add_node(
+            num_cpus=1, object_store_memory=_STORE_BYTES, resources={"node": 1}
+        )
+        self._nodes[made.node_id] = made
+        return str(made.node_id)
+
+    @property
+    def nodes(self) -> list[str]:
+        """Ids of those that are there."""
+        return list(self._nodes)
+
+    def kill(self, node: str) -> None:
+        """Its raylet, its workers and their servers, all at once."""
+        (info,) = self._nodes.pop(node).all_processes["raylet"]
+        raylet = psutil.Process(info.process.pid)
+        victims = [raylet, *raylet.children(recursive=True)]
+        for process in victims:
+            process.suspend()
+        for process in victims:
+            process.kill()
+
+    def close(self) -> None:
+        """End everything."""
+        ray.shutdown()
+        self._cluster.shutdown()
+        for node in self._nodes.values():
+            for own in node.all_processes.values():
+                for info in own:
+                    if info.process.poll() is None:
+                        os.kill(info.process.pid, 9)

@@ -1,0 +1,67 @@
+"""Deployments on a real Ray cluster, small: three nodes on this machine, under load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.deployment.client import SteadyLoad, ask, resolve
+from tests.deployment.settings import cluster_file, model_table, save_version
+from tests.deployment.waiting import wait_for
+
+if TYPE_CHECKING:
+    from tests.deployment.ray_cluster import SmallCluster
+
+pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]  # of Ray's own
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SmallCluster]:
+    pytest.importorskip("ray")
+    from tests.deployment.ray_cluster import SmallCluster
+
+    made = SmallCluster(3)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    save_version(tmp_path / "repository", "net", 1)
+    return tmp_path
+
+
+def test_a_model_is_deployed_and_found(cluster: SmallCluster, folder: Path) -> None:
+    import surplus
+
+    save_version(folder / "repository", "other", 3)
+    path = cluster_file(folder, model_table("net"), model_table("other", more=""), name="found")
+    with surplus.deploy(path, look_s=0.2) as deployed:
+        deployed.wait_until_served(90)
+        (replica,) = resolve(deployed.resolver, "net")
+        assert set(replica) == {"grpc", "http", "load"}
+        assert ask(replica["http"], "net", 5.0) == 1.0
+        (other,) = resolve(deployed.resolver, "other")
+        assert ask(other["http"], "other", 5.0) == 3.0  # the newest, and nobody said which
+        (node,) = deployed.status()["nodes"]
+        assert node["node"] in cluster.nodes
+        assert node["models"] == {"net": [1], "other": [3]}
+
+
+def test_one_to_three_nodes_and_back_under_load(cluster: SmallCluster, folder: Path) -> None:
+    import surplus
+
+    path = cluster_file(folder, model_table("net", rate=4, item_ms=40), name="scaled")
+    with surplus.deploy(path, look_s=0.2) as deployed:
+        deployed.wait_until_served(90)
+        assert len(resolve(deployed.resolver, "net")) == 1
+        with SteadyLoad(deployed.resolver, "net", 4) as load:
+            load.rate_per_s = 40
+            wait_for(lambda: len(resolve(deployed.resolver, "net")) == 3, "three replicas")
+            load.rate_per_s = 4
+            wait_for(lambda: len(resolve(deployed.resolver, "net")) == 1, "one replica")
+            wait_for(lambda: len(deployed.status()["nodes"]) == 1, "two nodes given back")
+        load.check([1.0])
