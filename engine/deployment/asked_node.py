@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
+from typing import NamedTuple
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
@@ -22,12 +23,21 @@ _COUNTED = ("nv_inference_request_success", "nv_inference_request_failure")
 _METRICS = "nv_inference_request,nv_inference_pending,surplus_lanes"
 
 
+class IndexRow(NamedTuple):
+    """Why a version is not served, or newer files of one that is."""
+
+    name: str
+    version: str
+    state: str
+    reason: str
+
+
 @dataclass(frozen=True)
 class ServerState:
-    """As ``NodeReport`` has it."""
+    """As ``NodeReport`` has it, but for ``failed``: every row that says why."""
 
     ready: Mapping[str, Versions]
-    failed: Mapping[str, str]
+    failed: Sequence[IndexRow]
     queries: Mapping[str, int]
     pending: int
     lanes: int
@@ -42,12 +52,12 @@ def ask(address: str) -> ServerState:
         If it does not answer in time.
     """
     ready: defaultdict[str, list[int]] = defaultdict(list)
-    failed: dict[str, str] = {}
+    failed: list[IndexRow] = []
     for row in json.loads(_answer(f"http://{address}/v2/repository/index", b"{}")):
         if row["state"] == "READY":
             ready[row["name"]].append(int(row["version"]))
-        if row["reason"] and row["state"] in ("READY", "UNAVAILABLE"):
-            failed[row["name"]] = row["reason"]
+        if row["reason"]:
+            failed.append(IndexRow(row["name"], row["version"], row["state"], row["reason"]))
     queries: defaultdict[str, int] = defaultdict(int)
     pending = lanes = 0
     text = _answer(f"http://{address}/metrics?prefix={_METRICS}").decode()

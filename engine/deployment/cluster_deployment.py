@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from surplus.engine.deployment.cluster_file import ClusterFile, read_cluster_file
-from surplus.engine.deployment.controller import Controller
+from surplus.engine.deployment.controller import ClusterController
 from surplus.engine.deployment.directory import Directory
 from surplus.engine.deployment.machines import Machines
 from surplus.engine.deployment.resolver import Resolver
@@ -56,7 +56,9 @@ class ClusterDeployment:
         self.directory = Directory()
         with ExitStack() as undone:
             try:
-                self._controller = Controller(file, machines, versions, self.directory, look_s)
+                self._controller = ClusterController(
+                    file, machines, versions, self.directory, look_s
+                )
             except ValueError as error:
                 raise ConfigError(f"{path}: {error}") from error
             self._resolver = Resolver(
@@ -140,7 +142,7 @@ def _waits_s(file: ClusterFile) -> dict[str, float]:
     return {name: max(_LEAST_WAIT_S, table.first_answer_s) for name, table in file.models.items()}
 
 
-def _probe(machines: Machines, controller: Controller) -> None:
+def _probe(machines: Machines, controller: ClusterController) -> None:
     """Have every node look at what it will need.
 
     Raises

@@ -69,7 +69,7 @@ class KindTable:
 
 
 @dataclass(frozen=True)
-class ModelTable:
+class DeployedModel:
     """``[models.NAME]``.
 
     Parameters
@@ -145,7 +145,7 @@ class ClusterFile:
     name: str
     repository: str
     kinds: Mapping[str, KindTable]
-    models: Mapping[str, ModelTable]
+    models: Mapping[str, DeployedModel]
     planner: str = "surplus"
     options: Mapping[str, Any] = field(default_factory=dict)
     window_s: float = 10.0

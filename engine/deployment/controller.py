@@ -6,7 +6,6 @@ place finds agents and models as they are.
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -26,10 +25,11 @@ from surplus.engine.deployment.rollouts import Rollouts
 from surplus.engine.deployment.roster import Roster
 from surplus.engine.deployment.staged_models import Versions
 
-_LOG = logging.getLogger(__name__)
+_FIRST_NS = 120 * NS_PER_S
+"""Until all is served for the first time, for so long at most, rates are those of the file."""
 
 
-class Controller:
+class ClusterController:
     """Of one deployment. ``step`` is for one thread.
 
     Parameters
@@ -76,7 +76,7 @@ class Controller:
         self._assigned: Mapping[str, ModelVersions] = {}
         self._reports: Mapping[str, NodeReport] = {}
         self._lock = threading.Lock()
-        self._asked_for = 0
+        self._expects_until_ns = clock_ns() + _FIRST_NS
         for node in machines.with_agents(file.name):
             self._roster.add(node, clock_ns())
         directory.publish(dict.fromkeys(file.models, ()))
@@ -147,13 +147,7 @@ class Controller:
     def is_settled(self) -> bool:
         """Whether all that is planned is served, in the versions that it is to be served in."""
         with self._lock:
-            placed = self._planning.placed()
-            targets = self._rollouts.targets
-            return all(
-                node in self._reports and self._reports[node].ready.get(name) == targets[name]
-                for node, names in placed.items()
-                for name in names
-            ) and {node for node in self._assigned if self._assigned[node]} == set(placed)
+            return self._is_settled()
 
     def close(self, timeout_s: float) -> None:
         """Take everything back."""
@@ -164,6 +158,16 @@ class Controller:
 
     def _agent_on(self, node: str) -> RemoteAgent:
         return self._machines.agent(self._nodes.params(node))
+
+    def _is_settled(self) -> bool:
+        placed = self._planning.placed()
+        targets = self._rollouts.targets
+        is_served = all(
+            node in self._reports and self._reports[node].ready.get(name) == targets[name]
+            for node, names in placed.items()
+            for name in names
+        )
+        return is_served and {node for node, own in self._assigned.items() if own} == set(placed)
 
     def _adjust_members(self) -> None:
         """Agents where there is something to do, and nowhere else."""
@@ -184,7 +188,11 @@ class Controller:
             self._fleet = fleet
             self._planning.refleet(fleet)
         waking = self._directory.waking()
-        if self._meter.elapsed_s(now_ns) >= self._file.window_s:
+        if now_ns < self._expects_until_ns:
+            self._meter.take(now_ns)
+            if self._is_settled():
+                self._expects_until_ns = now_ns
+        elif self._meter.elapsed_s(now_ns) >= self._file.window_s:
             self._planning.step(self._meter.take(now_ns), waking)
         elif waking - {name for names in self._planning.placed().values() for name in names}:
             self._planning.wake(waking)

@@ -107,7 +107,12 @@ class NodeAgent:
         if state is None:
             error = "" if self._server.pid else self._server.last_words
             return NodeReport(error=error, **common)
-        failed = {name: why for name, why in state.failed.items() if name in staged}
+        failed = {
+            row.name: row.reason
+            for row in state.failed
+            # A version that is not wanted any more may have failed as its files went.
+            if row.state == "READY" or row.version in map(str, staged.get(row.name, ()))
+        }
         return NodeReport(
             addresses,
             ready=state.ready,

@@ -13,6 +13,7 @@ from surplus.cluster.control.rate_estimate import MovingMean
 from surplus.cluster.control.sleep import Sleep
 from surplus.cluster.frame.cluster_model import check_fits
 from surplus.engine.deployment.cluster_file import ClusterFile
+from surplus.engine.deployment.stopgap import stopgaps
 
 
 class Planning:
@@ -66,17 +67,17 @@ class Planning:
         return self._stepped(frozenset())
 
     def placed(self) -> dict[str, set[str]]:
-        """Models, by the id of the node that the plan has them on."""
+        """Models, by the id of the node that serves them; those that are short included."""
         found: dict[str, set[str]] = {}
-        for place in self.plan.place_of:
-            found.setdefault(self._fleet.nodes[place.node].name, set()).add(
-                self._names[place.model]
-            )
+        places = [(place.model, place.node) for place in self.plan.place_of]
+        for model, node in (*places, *self._stopgaps.items()):
+            found.setdefault(self._fleet.nodes[node].name, set()).add(self._names[model])
         return found
 
     def held(self) -> set[str]:
         """Ids of nodes that are in use, or kept up for those that sleep."""
-        return {self._fleet.nodes[node].name for node in self.plan.held}
+        nodes = self.plan.held | set(self._stopgaps.values())
+        return {self._fleet.nodes[node].name for node in nodes}
 
     def shortfalls(self) -> dict[str, str]:
         """Why models have fewer replicas than their rates need."""
@@ -93,6 +94,7 @@ class Planning:
     def _stepped(self, waking: Set[str]) -> ClusterPlan:
         mask = np.array([name in waking for name in self._names])
         self.plan = self._following.step(self._seen, mask, self._window_s)
+        self._stopgaps = stopgaps(self.plan, self._models, self._fleet)
         return self.plan
 
 

@@ -13,6 +13,7 @@ from tests.deployment.settings import cluster_file, model_table, save_version
 from tests.deployment.waiting import wait_for
 
 if TYPE_CHECKING:
+    from surplus.engine.deployment.cluster_deployment import ClusterDeployment
     from tests.deployment.ray_cluster import SmallCluster
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]  # of Ray's own
@@ -26,6 +27,10 @@ def cluster() -> Iterator[SmallCluster]:
     made = SmallCluster(3)
     yield made
     made.close()
+
+
+def _nodes(deployed: ClusterDeployment) -> set[str]:
+    return {row["node"] for row in deployed.status()["nodes"]}
 
 
 @pytest.fixture
@@ -65,3 +70,44 @@ def test_one_to_three_nodes_and_back_under_load(cluster: SmallCluster, folder: P
             wait_for(lambda: len(resolve(deployed.resolver, "net")) == 1, "one replica")
             wait_for(lambda: len(deployed.status()["nodes"]) == 1, "two nodes given back")
         load.check([1.0])
+
+
+def test_a_rolling_update_under_load(cluster: SmallCluster, folder: Path) -> None:
+    import surplus
+
+    path = cluster_file(folder, model_table("net", rate=40, item_ms=40), name="rolled")
+    with surplus.deploy(path, look_s=0.2) as deployed:
+        deployed.wait_until_served(90)
+        save_version(folder / "repository", "net", 2)
+        with SteadyLoad(deployed.resolver, "net", 40) as load:
+            wait_for(lambda: load.added[1.0] > 20, "answers of version 1")
+            more = "versions = [2]"
+            cluster_file(folder, model_table("net", 40, 40, more), name="rolled")
+            wait_for(lambda: deployed.status()["models"]["net"]["versions"] == [2], "the file")
+            deployed.wait_until_served(90)
+            seen = load.added[2.0]
+            wait_for(lambda: load.added[2.0] > seen + 40, "answers of version 2")
+        load.check([1.0, 2.0])
+        assert len(resolve(deployed.resolver, "net")) == 3
+        for replica in resolve(deployed.resolver, "net"):
+            assert ask(replica["http"], "net", 5.0) == 2.0
+
+
+def test_a_node_is_killed_under_load(cluster: SmallCluster, folder: Path) -> None:
+    import surplus
+
+    path = cluster_file(folder, model_table("net", rate=12, item_ms=40), name="killed")
+    with surplus.deploy(path, look_s=0.2) as deployed:
+        deployed.wait_until_served(90)
+        before = _nodes(deployed)
+        assert len(before) == 2
+        with SteadyLoad(deployed.resolver, "net", 12) as load:
+            wait_for(lambda: load.asked > 20, "load")
+            victim = min(before)
+            cluster.kill(victim)
+            wait_for(lambda: len(resolve(deployed.resolver, "net")) == 1, "the loss noticed")
+            wait_for(lambda: len(resolve(deployed.resolver, "net")) == 2, "a replacement")
+        load.check([1.0])
+        wait_for(lambda: victim not in _nodes(deployed), "the loss accepted")
+        assert len(_nodes(deployed) - before) == 1
+    cluster.add()
