@@ -15,5 +15,6 @@ lock() {
 lock cpu "$@" pyproject.toml --extra cpu --extra http
 lock compiled "$@" pyproject.toml --extra compiled
 lock gpu "$@" pyproject.toml deploy/locks/gpu.in --extra gpu --extra http
+lock ray "$@" pyproject.toml --extra cpu --extra http --extra ray
 python3 -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' |
   lock build "$@" -

@@ -43,6 +43,15 @@ class LocalMachines:
         """None that outlived its process."""
         return ()
 
+    @property
+    def has_agents(self) -> bool:
+        """Whether there has been one."""
+        return bool(self._agents)
+
+    def server_pid(self, node: str) -> int:
+        """Of the server on a node; 0 if there is none just now."""
+        return self._agents[node].server_pid()
+
     def probe(self, params: AgentParams) -> Future[str]:
         """Here and now."""
         done: Future[str] = Future()

@@ -114,7 +114,7 @@ class RayMachines:
     def close(self) -> None:
         """Leave the cluster; what is on it stays."""
         self._is_closed.set()
-        self._thread.join()
+        self._thread.join(_LOOK_S)  # no longer: without a head it hangs
         self._closing.shutdown(wait=False, cancel_futures=True)
         if self._is_ours:
             ray.shutdown()

@@ -52,6 +52,7 @@ def test_all_verbs_are_there() -> None:
         "run",
         "serve",
         "route",
+        "deploy",
         "simulate",
         "capacity",
         "colocate",

@@ -93,6 +93,7 @@ def _pins(kind: str) -> dict[str, str]:
         ("cpu", ("cpu", "http")),
         ("gpu", ("gpu", "http")),
         ("compiled", ("compiled",)),
+        ("ray", ("cpu", "http", "ray")),
         ("build", None),
     ],
 )

@@ -21,6 +21,7 @@ class SmallCluster:
         head = {"num_cpus": 0, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
         self._cluster = Cluster(initialize_head=True, head_node_args=head)
         self._nodes: dict[str, Any] = {}
+        self._is_closed = False
         ray.init(self._cluster.address, namespace=NAMESPACE, log_to_driver=False)
         for _ in range(nodes):
             self.add()
@@ -48,8 +49,23 @@ class SmallCluster:
         for process in victims:
             process.kill()
 
+    def kill_workers(self, node: str) -> None:
+        """Ray's workers there, agents among them; their servers are not touched."""
+        (info,) = self._nodes[node].all_processes["raylet"]
+        for process in psutil.Process(info.process.pid).children():
+            if any("ray::" in word for word in process.cmdline()[:1]):
+                process.kill()
+
+    def kill_head(self) -> None:
+        """The process that knows the cluster; for good."""
+        (info,) = self._cluster.head_node.all_processes["gcs_server"]
+        os.kill(info.process.pid, 9)
+
     def close(self) -> None:
-        """End everything."""
+        """End everything; once."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         ray.shutdown()
         self._cluster.shutdown()
         for node in self._nodes.values():

@@ -111,3 +111,56 @@ def test_a_node_is_killed_under_load(cluster: SmallCluster, folder: Path) -> Non
         wait_for(lambda: victim not in _nodes(deployed), "the loss accepted")
         assert len(_nodes(deployed) - before) == 1
     cluster.add()
+
+
+def test_an_agent_that_dies_is_started_again(cluster: SmallCluster, folder: Path) -> None:
+    import surplus
+
+    path = cluster_file(folder, model_table("net", rate=12, item_ms=40), name="restarted")
+    with surplus.deploy(path, look_s=0.2) as deployed:
+        deployed.wait_until_served(90)
+        (victim, *_) = sorted(_nodes(deployed))
+        with SteadyLoad(deployed.resolver, "net", 12) as load:
+            wait_for(lambda: load.asked > 10, "load")
+            cluster.kill_workers(victim)
+            wait_for(lambda: len(resolve(deployed.resolver, "net")) == 1, "the loss noticed")
+            wait_for(lambda: len(resolve(deployed.resolver, "net")) == 2, "its return")
+        load.check([1.0])
+
+
+def test_what_serves_outlives_the_controller(cluster: SmallCluster, folder: Path) -> None:
+    import surplus
+    from surplus.engine.deployment.ray_machines import RayMachines
+    from surplus.engine.deployment.take_down import take_down
+
+    path = cluster_file(folder, model_table("net", rate=1, item_ms=40), name="adopted")
+    first = surplus.deploy(path, look_s=0.2)
+    first.wait_until_served(90)
+    (before,) = resolve(first.resolver, "net")
+    first.abandon()
+    assert ask(before["http"], "net", 5.0) == 1.0
+    second = surplus.deploy(path, look_s=0.2)
+    second.wait_until_served(90)
+    (after,) = resolve(second.resolver, "net")
+    assert after["grpc"] == before["grpc"]  # the very server
+    second.abandon()
+    machines = RayMachines()
+    assert take_down("adopted", machines) == 1
+    machines.close()
+    with pytest.raises(OSError, match="refused"):
+        ask(before["http"], "net", 5.0)
+
+
+def test_servers_outlive_the_head(cluster: SmallCluster, folder: Path) -> None:
+    import surplus
+
+    path = cluster_file(folder, model_table("net", rate=12, item_ms=40), name="headless")
+    with surplus.deploy(path, look_s=0.2) as deployed:
+        deployed.wait_until_served(90)
+        with SteadyLoad(deployed.resolver, "net", 12) as load:
+            cluster.kill_head()
+            asked = load.asked
+            wait_for(lambda: load.asked > asked + 60, "queries without a head")
+        load.check([1.0])
+        deployed.abandon()
+    cluster.close()  # before Ray ends this process for want of a head
