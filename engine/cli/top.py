@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ _EXAMPLE = """
 engine top
 engine top http://127.0.0.1:8000 --once --json
 engine top 127.0.0.1:8001 --late detector --trace late.json
+engine top --cluster http://127.0.0.1:8080
 """
 
 
@@ -24,6 +24,7 @@ def add_parser(verbs: Any) -> None:
     parser = add_verb(verbs, "top", _SUMMARY, _EXAMPLE, run)
     options.add_url(parser)
     add = parser.add_argument
+    add("--cluster", metavar="URL", help="of a deployment's resolver: all its nodes' servers")
     add("--once", action="store_true", help="print one look, and end")
     add(
         "--every",
@@ -45,10 +46,16 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask the server and print."""
+    from surplus.engine.cli.asked_cluster import AskedCluster
     from surplus.engine.cli.asked_server import AskedServer
-    from surplus.engine.cli.top_tables import clear, show_late, show_top
+    from surplus.engine.cli.top_tables import show_late
+    from surplus.engine.cli.top_watch import watch
 
     _check(args)
+    looks = {"once": args.once, "as_json": args.json}
+    if args.cluster:
+        watch(AskedCluster(args.cluster), args.window, args.every, **looks)
+        return 0
     with AskedServer(args.url) as server:
         if args.trace is not None or args.late is not None:
             model = "" if args.late in (None, "all") else args.late
@@ -56,22 +63,17 @@ def run(args: argparse.Namespace) -> int:
                 _write(args.trace, server.late(model, args.window, perfetto=True))
             if args.late is not None:
                 (show_json if args.json else show_late)(server.late(model, args.window))
-            return 0
-        if args.once:
-            server.await_recording(args.window)
-        while True:
-            found = server.top(args.window)
-            clear(not args.once and not args.json)
-            (show_json if args.json else show_top)(found)
-            if args.once:
-                return 0
-            time.sleep(args.every)
+        else:
+            watch(server, args.window, args.every, **looks)
+    return 0
 
 
 def _check(args: argparse.Namespace) -> None:
     check_outputs(args.trace)
     if not args.every > 0:
         raise ValueError(f"--every must be above 0, got {args.every}")
+    if args.cluster and (args.late or args.trace):
+        raise ValueError("--late and --trace are of one server, not of a --cluster")
     if args.window is not None and not args.window > 0:
         raise ValueError(f"--window must be above 0, got {args.window}")
 

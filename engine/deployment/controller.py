@@ -77,8 +77,7 @@ class ClusterController:
         self._reports: Mapping[str, NodeReport] = {}
         self._lock = threading.Lock()
         self._expects_until_ns = clock_ns() + _FIRST_NS
-        for node in machines.with_agents(file.name):
-            self._roster.add(node, clock_ns())
+        self._adopt()
         directory.publish(dict.fromkeys(file.models, ()))
 
     def params(self, node: str) -> AgentParams:
@@ -155,6 +154,21 @@ class ClusterController:
             self._directory.publish(dict.fromkeys(self._file.models, ()))
             self._roster.close(timeout_s)
             self._machines.ask_for([])
+
+    def _adopt(self) -> None:
+        """Go on with agents that are there.
+
+        Raises
+        ------
+        ValueError
+            If one was started with other options.
+        """
+        there = self._machines.with_agents(self._file.name)
+        for node in sorted(there.keys() & self._nodes.ids):
+            if there[node] != self._nodes.params(node).mark:
+                text = "serves with another repository, or other options of [kinds]"
+                raise ValueError(f"node {node[:12]} {text}: end it with --down first")
+            self._roster.add(node, self._clock_ns())
 
     def _agent_on(self, node: str) -> RemoteAgent:
         return self._machines.agent(self._nodes.params(node))

@@ -39,9 +39,9 @@ class LocalMachines:
             known = self._agents[params.node] = LocalAgent(params)
         return known
 
-    def with_agents(self, deployment: str) -> Sequence[str]:
+    def with_agents(self, deployment: str) -> Mapping[str, str]:
         """None that outlived its process."""
-        return ()
+        return {}
 
     @property
     def has_agents(self) -> bool:

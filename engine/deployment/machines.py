@@ -62,8 +62,8 @@ class Machines(Protocol):
         """The agent on a node, which is started if it is not there; does not wait for it."""
         ...
 
-    def with_agents(self, deployment: str) -> Sequence[str]:
-        """Ids of nodes that have one of this deployment already."""
+    def with_agents(self, deployment: str) -> Mapping[str, str]:
+        """Nodes that have one of this deployment already, and what its ``AgentParams.mark`` was."""
         ...
 
     def probe(self, params: AgentParams) -> Future[str]:

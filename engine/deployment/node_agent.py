@@ -6,6 +6,7 @@ thread, so that no question waits for a copy.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Mapping
@@ -61,6 +62,12 @@ class AgentParams:
     resources: Mapping[str, float] = field(default_factory=dict)
     drain_s: float = 30.0
     folder: str = ""
+
+    @property
+    def mark(self) -> str:
+        """Of what an agent cannot change while it lives."""
+        text = json.dumps([self.host, self.repository, self.serve, dict(self.resources)])
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def own_folder(self) -> Path:

@@ -76,7 +76,7 @@ class RayMachines:
         options = {_OWN[key]: own for key, own in params.resources.items() if key in _OWN}
         others = {key: own for key, own in params.resources.items() if key not in _OWN}
         made = self._actor.options(
-            name=f"{params.deployment}/{params.node}/{uuid.uuid4().hex[:8]}",
+            name=f"{params.deployment}/{params.node}/{params.mark}/{uuid.uuid4().hex[:8]}",
             namespace=NAMESPACE,
             lifetime="detached",
             max_restarts=-1,
@@ -86,14 +86,15 @@ class RayMachines:
         ).remote(params)
         return RayAgent(made, self._closing)
 
-    def with_agents(self, deployment: str) -> Sequence[str]:
+    def with_agents(self, deployment: str) -> Mapping[str, str]:
         """Those that the cluster knows by name."""
+        found = {}
         for row in ray.util.list_named_actors(all_namespaces=True):
-            owner, _, rest = row["name"].partition("/")
-            if row["namespace"] == NAMESPACE and owner == deployment:
-                actor = ray.get_actor(row["name"], namespace=NAMESPACE)
-                self._adopted[rest.partition("/")[0]] = actor
-        return tuple(self._adopted)
+            if row["namespace"] == NAMESPACE and row["name"].startswith(f"{deployment}/"):
+                _, node, mark, _ = row["name"].split("/")
+                self._adopted[node] = ray.get_actor(row["name"], namespace=NAMESPACE)
+                found[node] = mark
+        return found
 
     def probe(self, params: AgentParams) -> Future[str]:
         """By a task there."""

@@ -7,6 +7,7 @@
     GET /v1/nodes         {"nodes": [...]}: what each serves, and since when
     GET /v1/targets       for Prometheus' http_sd_configs: the metrics of each node
     GET /v1/health        whether the resolver answers
+    GET /                 a page for people
 
 A model without replicas is woken by who asks for it, who is answered when it serves; 503 if that
 takes too long.
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from surplus.engine.deployment.directory import Directory, ListedReplica
+from surplus.engine.deployment.nodes_page import nodes_page
 from surplus.engine.errors import ConfigError
 from surplus.engine.serving.address import cannot_listen
 
@@ -35,7 +37,7 @@ Reports = Callable[[], list[dict[str, Any]]]
 
 class _Answer(NamedTuple):
     status: int
-    document: Any
+    document: Any  # JSON; text is a page
 
 
 class Resolver:
@@ -99,6 +101,8 @@ class Resolver:
             return _Answer(200, {"nodes": self._nodes()})
         if path == "/v1/targets":
             return _Answer(200, _targets(self._nodes()))
+        if path in ("/", "/status"):
+            return _Answer(200, nodes_page(self._nodes()))
         if path == "/v1/health":
             return _Answer(200, {"live": True})
         return _Answer(404, {"error": f"there is no {path}"})
@@ -136,9 +140,11 @@ def _server(host: str, port: int, resolver: Resolver) -> ThreadingHTTPServer:
 
         def do_GET(self) -> None:
             status, document = resolver.answer(self.path)
-            body = json.dumps(document, separators=(",", ":")).encode()
+            is_page = isinstance(document, str)
+            text = document if is_page else json.dumps(document, separators=(",", ":"))
+            body = text.encode()
             self.send_response(status)
-            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Type", "text/html" if is_page else "application/json")
             self.send_header("Content-Length", str(len(body)))
             if status == 503:
                 self.send_header("Retry-After", "1")

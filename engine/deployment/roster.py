@@ -12,9 +12,9 @@ from surplus.engine.deployment.node_report import ModelVersions, NodeReport
 from surplus.engine.errors import one_line
 
 _LOG = logging.getLogger(__name__)
-_FRESH_NS = 2_000_000_000
+_FRESH_NS = 3_000_000_000
 """What a node said longer ago is not believed any more: clients are not sent there."""
-_LOST_NS = 10_000_000_000
+_LOST_NS = 15_000_000_000
 """A node that has said nothing for so long is given up."""
 _START_NS = 60_000_000_000
 """Until when an agent has to answer for the first time."""

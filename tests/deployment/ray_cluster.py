@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 
 import psutil
@@ -31,7 +32,7 @@ class SmallCluster:
         made = self._cluster.add_node(
             num_cpus=1, object_store_memory=_STORE_BYTES, resources={"node": 1}
         )
-        self._nodes[made.node_id] = made
+        self._nodes[str(made.node_id)] = made
         return str(made.node_id)
 
     @property
@@ -41,8 +42,8 @@ class SmallCluster:
 
     def kill(self, node: str) -> None:
         """Its raylet, its workers and their servers, all at once."""
-        (info,) = self._nodes.pop(node).all_processes["raylet"]
-        raylet = psutil.Process(info.process.pid)
+        raylet = self._raylet(node)
+        del self._nodes[node]
         victims = [raylet, *raylet.children(recursive=True)]
         for process in victims:
             process.suspend()
@@ -50,10 +51,9 @@ class SmallCluster:
             process.kill()
 
     def kill_workers(self, node: str) -> None:
-        """Ray's workers there, agents among them; their servers are not touched."""
-        (info,) = self._nodes[node].all_processes["raylet"]
-        for process in psutil.Process(info.process.pid).children():
-            if any("ray::" in word for word in process.cmdline()[:1]):
+        """Our agents' processes there; their servers are not touched."""
+        for process in self._raylet(node).children():
+            if "ray::NodeAgent" in " ".join(process.cmdline()):
                 process.kill()
 
     def kill_head(self) -> None:
@@ -66,10 +66,16 @@ class SmallCluster:
         if self._is_closed:
             return
         self._is_closed = True
+        heads = self._cluster.head_node.all_processes["raylet"]
+        raylets = [psutil.Process(info.process.pid) for info in heads]
+        raylets += [self._raylet(node) for node in self._nodes]
+        left = [one for raylet in raylets for one in (raylet, *raylet.children(recursive=True))]
         ray.shutdown()
         self._cluster.shutdown()
-        for node in self._nodes.values():
-            for own in node.all_processes.values():
-                for info in own:
-                    if info.process.poll() is None:
-                        os.kill(info.process.pid, 9)
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+
+    def _raylet(self, node: str) -> psutil.Process:
+        (info,) = self._nodes[node].all_processes["raylet"]
+        return psutil.Process(info.process.pid)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
 import surplus
+from surplus.engine.cli.main import main
 from surplus.engine.deployment.cluster_deployment import ClusterDeployment
 from surplus.engine.deployment.local_machines import LocalMachines
 from surplus.engine.errors import ConfigError
@@ -54,6 +57,27 @@ def test_who_is_not_asked_sleeps_and_wakes_for_who_asks(deployed: ClusterDeploym
     assert len(resolve(deployed.resolver, "net")) == 1
     (replica,) = resolve(deployed.resolver, "sleeper")
     assert ask(replica["http"], "sleeper", 3.0) == 1.0
+
+
+def test_top_over_the_cluster(
+    deployed: ClusterDeployment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = f"http://{deployed.resolver}"
+    assert main(["top", "--cluster", address, "--once", "--window", "0.1", "--json"]) == 0
+    (machine, *_) = json.loads(capsys.readouterr().out)["machines"]
+    assert machine["devices"][0].startswith("local-")
+    assert main(["top", "--cluster", address, "--late", "net"]) == 1
+    assert "not of a --cluster" in capsys.readouterr().err
+
+
+def test_a_page_of_nodes(deployed: ClusterDeployment) -> None:
+    with urlopen(f"http://{deployed.resolver}/") as answer:
+        page = answer.read().decode()
+        assert answer.headers["Content-Type"] == "text/html"
+    (node,) = deployed.status()["nodes"]
+    assert f'<a href="http://{node["metrics"]}/status">{node["node"]}</a>' in page
+    with urlopen(f"http://{node['metrics']}/status") as answer:
+        assert answer.status == 200
 
 
 def test_versions_side_by_side_then_the_new_one_alone(
