@@ -14,7 +14,7 @@ from surplus.engine.deployment.cluster_file import ClusterFile, read_cluster_fil
 from surplus.engine.deployment.controller import ClusterController
 from surplus.engine.deployment.directory import Directory
 from surplus.engine.deployment.machines import Machines
-from surplus.engine.deployment.resolver import Resolver
+from surplus.engine.deployment.resolver import LEAST_WAIT_S, Resolver
 from surplus.engine.deployment.shared_repository import open_repository
 from surplus.engine.deployment.wanted_models import WantedModels, wanted_versions
 from surplus.engine.errors import ConfigError, UnavailableError, one_line
@@ -22,7 +22,6 @@ from surplus.engine.errors import ConfigError, UnavailableError, one_line
 _LOG = logging.getLogger(__name__)
 _PROBE_S = 60.0
 _CLOSE_S = 60.0
-_LEAST_WAIT_S = 30.0
 
 
 class ClusterDeployment:
@@ -139,7 +138,7 @@ class ClusterDeployment:
 
 def _waits_s(file: ClusterFile) -> dict[str, float]:
     """How long who asks for a model that sleeps is waited with."""
-    return {name: max(_LEAST_WAIT_S, table.first_answer_s) for name, table in file.models.items()}
+    return {name: max(LEAST_WAIT_S, table.first_answer_s) for name, table in file.models.items()}
 
 
 def _probe(machines: Machines, controller: ClusterController) -> None:

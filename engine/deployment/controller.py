@@ -9,10 +9,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from surplus.cluster import ClusterNode
-from surplus.engine.deployment.cluster_file import ClusterFile
+from surplus.engine.deployment.cluster_file import ClusterFile, DeployedModel
 from surplus.engine.deployment.directory import Directory, ListedReplica
 from surplus.engine.deployment.handover import Duty, Handover
 from surplus.engine.deployment.machines import Machines, RemoteAgent
@@ -98,7 +99,9 @@ class ClusterController:
             self._plan()
             ready = {node: set(report.ready) for node, report in reports.items()}
             duty = self._handover.step(self._planning.placed(), ready, self._clock_ns())
-            self._assigned = self._rollouts.step(duty.held, reports)
+            assigned = self._rollouts.step(duty.held, reports)
+            # Who has not been heard of yet goes on with what it was told in another life.
+            self._assigned = {**{node: {} for node in reports}, **assigned}
             self._publish(duty)
 
     def update(self, file: ClusterFile, versions: Mapping[str, Versions]) -> None:
@@ -110,10 +113,9 @@ class ClusterController:
             If a model fits none of the nodes; nothing has changed then.
         """
         with self._lock:
-            if file.models != self._file.models:
-                planning = Planning(file, self._fleet)
-                self._planning = planning
-                self._file = file
+            if _but_for_versions(file) != _but_for_versions(self._file):
+                self._planning = Planning(file, self._fleet, self._planning.rates_per_s)
+            self._file = file
             for name in self._rollouts.targets.keys() - versions.keys():
                 self._rollouts.forget(name)
             for name, own in versions.items():
@@ -191,7 +193,8 @@ class ClusterController:
         busy = {node for node, models in self._assigned.items() if models}
         for node in sorted((held | busy) & there - self._roster.shunned(now_ns)):
             self._roster.add(node, now_ns)
-        for node in sorted(self._roster.members - held - busy):
+        idle = {node for node in self._assigned if node not in busy}
+        for node in sorted(self._roster.members & idle - held):
             self._roster.remove(node)
 
     def _plan(self) -> None:
@@ -241,3 +244,8 @@ class ClusterController:
                 }
             )
         return rows
+
+
+def _but_for_versions(file: ClusterFile) -> dict[str, DeployedModel]:
+    """What of a file is planned by."""
+    return {name: replace(table, versions=()) for name, table in file.models.items()}

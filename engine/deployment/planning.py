@@ -24,6 +24,8 @@ class Planning:
     file : ClusterFile
     nodes : sequence of ClusterNode
         That may be used; their names are ids.
+    rates_per_s : mapping of str to float, optional
+        By model, where more is known than what the file expects.
 
     Raises
     ------
@@ -31,12 +33,18 @@ class Planning:
         If a model fits none of the nodes, or a node has less than its kind says.
     """
 
-    def __init__(self, file: ClusterFile, nodes: Sequence[ClusterNode]) -> None:
+    def __init__(
+        self,
+        file: ClusterFile,
+        nodes: Sequence[ClusterNode],
+        rates_per_s: Mapping[str, float] | None = None,
+    ) -> None:
         self._kinds = file.node_kinds
         self._models: tuple[ClusterModel, ...] = file.cluster_models
         self._names = [model.name for model in self._models]
         self._window_s = file.window_s
-        rates = np.array([table.rate_per_s for table in file.models.values()])
+        expected = {name: table.rate_per_s for name, table in file.models.items()}
+        rates = np.array([(rates_per_s or {}).get(name, expected[name]) for name in self._names])
         self._planner = CLUSTER_PLANNERS.make(file.planner, **file.options)
         self._estimate = MovingMean(rates)
         self._sleep = Sleep(self._models, self._kinds, file.idle_windows)
@@ -45,6 +53,11 @@ class Planning:
         check_fits(self._models, [self._kinds[kind] for kind in sorted({n.kind for n in nodes})])
         self._following = self._begun(None)
         self.plan = self.step(dict(zip(self._names, rates, strict=True)), frozenset(self._names))
+
+    @property
+    def rates_per_s(self) -> dict[str, float]:
+        """Of the last window, by model."""
+        return dict(zip(self._names, self._seen.tolist(), strict=True))
 
     def step(self, rates_per_s: Mapping[str, float], waking: Set[str]) -> ClusterPlan:
         """A window has ended, with these rates; somebody waits for some models.

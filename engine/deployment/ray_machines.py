@@ -152,15 +152,18 @@ class RayAgent:
         return self._threads.submit(self._close)
 
     def kill(self) -> None:
-        """End the actor, for good; its server answers what it has, and ends."""
-        ray.kill(self._actor, no_restart=True)
+        """End the actor, for good; its server answers what it has, and ends.
+
+        In a thread: Ray makes one wait while its head is gone.
+        """
+        self._threads.submit(ray.kill, self._actor, no_restart=True)
 
     def _close(self) -> None:
         """In a thread of ours: in a callback of its own Ray would wait for itself."""
         try:
             ray.get(self._actor.close.remote())
         finally:
-            self.kill()
+            ray.kill(self._actor, no_restart=True)
 
 
 def _found() -> tuple[FoundNode, ...]:

@@ -32,6 +32,9 @@ _MODELS = "/v1/models/"
 _MOST_WAITING = 256
 """Clients at a time that wait for a model; more are told to come again."""
 
+LEAST_WAIT_S = 30.0
+"""For a model that no other time is known of."""
+
 Reports = Callable[[], list[dict[str, Any]]]
 
 
@@ -111,7 +114,7 @@ class Resolver:
         if not self._waiting.acquire(blocking=False):
             return _Answer(503, {"error": "too many wait for models; come again"})
         try:
-            found = self._directory.find(name, self._wait_s.get(name, 0.0))
+            found = self._directory.find(name, self._wait_s.get(name, LEAST_WAIT_S))
         finally:
             self._waiting.release()
         if found is None:

@@ -68,10 +68,12 @@ class Rollouts:
         before, self._given = self._given, {}
         for node, models in held.items():
             known = before.get(node) or dict(_staged(reports.get(node)))
-            own = {name: known.get(name, self._newcomer(name)) for name in models}
-            self._given[node] = own
+            new = {name: self._newcomer(name) for name in models & self._targets.keys()}
+            going = {name: known[name] for name in models & known.keys()}
+            self._given[node] = new | going
         for name in {name for models in held.values() for name in models}:
-            self._turn(name, reports)
+            if name in self._targets:  # else it goes, and serves on as it is until then
+                self._turn(name, reports)
         return self._given
 
     def _newcomer(self, name: str) -> Versions:

@@ -72,6 +72,15 @@ class Roster:
     ) -> dict[str, NodeReport]:
         """Tell each what it is to serve, hear what it does.
 
+        Parameters
+        ----------
+        wanted : mapping of str to ModelVersions
+            By node; those that are left out go on as they are.
+        timeout_s : float
+            For answers; later ones count at the next look.
+        now_ns : callable
+            Monotonic.
+
         Returns
         -------
         dict of str to NodeReport
@@ -79,7 +88,7 @@ class Roster:
         """
         for node, member in self._members.items():
             if member.asked is None:
-                member.asked = member.agent.look(wanted.get(node, {}))
+                member.asked = member.agent.look(wanted.get(node))
         wait([member.asked for member in self._members.values() if member.asked], timeout_s)
         now = now_ns()
         for member in self._members.values():

@@ -150,6 +150,7 @@ def test_a_wrong_file_changes_nothing(
         ("versions = [1]", "versions = [7]", "model 'net': no version 7; there are: 1, 2"),
         ("models.net", "models.none", "has no model 'none'"),
         ("cpu:1", "gpu:none", "node local-0: "),
+        ("cpu:1", "cuda:0", "node local-0: device 'cuda:0' is not here; there is none of its kind"),
         ("/repository", "/nowhere", "nowhere: no such folder"),
     ],
 )

@@ -52,7 +52,7 @@ def test_nodes_and_what_prometheus_scrapes(resolver: Resolver) -> None:
     assert got(resolver, "/v1/health") == {"live": True}
 
 
-@pytest.mark.parametrize("path", ["/v1/models/nobody", "/v1/models/", "/", "/v1/models/net/x"])
+@pytest.mark.parametrize("path", ["/v1/models/nobody", "/v1/models/", "/v2", "/v1/models/net/x"])
 def test_what_there_is_not(resolver: Resolver, path: str) -> None:
     with pytest.raises(HTTPError) as error:
         got(resolver, path)
