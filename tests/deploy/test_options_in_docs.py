@@ -32,10 +32,14 @@ def test_options_for_who_comes_from_triton_are_there() -> None:
     assert set(told) - _options("serve") == set()
 
 
-@pytest.mark.parametrize("name", ["from_triton.md", "tokens.md", "deploy.md", "deploy_cluster.md", "repository.md"])
+PAGES = ("from_triton.md", "tokens.md", "deploy.md", "deploy_cluster.md", "repository.md")
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_commands_have_options_that_are_there(name: str) -> None:
     text = (DOCS / name).read_text()
-    commands = re.findall(r"^engine (serve|deploy|token|health|top|trace) (.*)$", text, re.MULTILINE)
+    verbs = "serve|deploy|token|health|top|trace"
+    commands = re.findall(rf"^engine ({verbs}) (.*)$", text, re.MULTILINE)
     assert commands
     for verb, words in commands:
         asked = set(re.findall(r"(?<!\S)(--[\w-]+)", words.partition("#")[0]))
