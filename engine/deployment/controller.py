@@ -20,8 +20,10 @@ from surplus.engine.deployment.machines import Machines, RemoteAgent
 from surplus.engine.deployment.node_agent import AgentParams
 from surplus.engine.deployment.node_kinds import NodesByKind
 from surplus.engine.deployment.node_report import ModelVersions, NodeReport
+from surplus.engine.deployment.node_servers import Options
 from surplus.engine.deployment.planning import Planning
 from surplus.engine.deployment.rate_meter import NS_PER_S, RateMeter
+from surplus.engine.deployment.renewals import renewals
 from surplus.engine.deployment.rollouts import Rollouts
 from surplus.engine.deployment.roster import Roster
 from surplus.engine.deployment.staged_models import Versions
@@ -75,6 +77,7 @@ class ClusterController:
         self._handover = Handover(round(file.grace_s * NS_PER_S))
         self._rollouts = Rollouts(versions)
         self._assigned: Mapping[str, ModelVersions] = {}
+        self._options: Mapping[str, Options] = {}
         self._reports: Mapping[str, NodeReport] = {}
         self._lock = threading.Lock()
         self._expects_until_ns = clock_ns() + _FIRST_NS
@@ -93,7 +96,7 @@ class ClusterController:
         """One look, and what follows from it."""
         with self._lock:
             self._adjust_members()
-            reports = self._roster.look(self._assigned, self._look_s, self._clock_ns)
+            reports = self._roster.look(self._assigned, self._options, self._look_s, self._clock_ns)
             self._reports = reports
             self._meter.see(reports)
             self._plan()
@@ -102,10 +105,11 @@ class ClusterController:
             assigned = self._rollouts.step(duty.held, reports)
             # Who has not been heard of yet goes on with what it was told in another life.
             self._assigned = {**{node: {} for node in reports}, **assigned}
+            self._options = renewals(self._nodes.options(), reports)
             self._publish(duty)
 
     def update(self, file: ClusterFile, versions: Mapping[str, Versions]) -> None:
-        """Serve other versions, or other models, from now on.
+        """Serve other versions, or other models, or with other options, from now on.
 
         Raises
         ------
@@ -116,6 +120,7 @@ class ClusterController:
             if _but_for_versions(file) != _but_for_versions(self._file):
                 self._planning = Planning(file, self._fleet, self._planning.rates_per_s)
             self._file = file
+            self._nodes.update(file)
             for name in self._rollouts.targets.keys() - versions.keys():
                 self._rollouts.forget(name)
             for name, own in versions.items():
@@ -168,7 +173,7 @@ class ClusterController:
         there = self._machines.with_agents(self._file.name)
         for node in sorted(there.keys() & self._nodes.ids):
             if there[node] != self._nodes.params(node).mark:
-                text = "serves with another repository, or other options of [kinds]"
+                text = "serves with another repository, or other resources of [kinds]"
                 raise ValueError(f"node {node[:12]} {text}: end it with --down first")
             self._roster.add(node, self._clock_ns())
 
@@ -183,7 +188,13 @@ class ClusterController:
             for node, names in placed.items()
             for name in names
         )
-        return is_served and {node for node, own in self._assigned.items() if own} == set(placed)
+        options = self._nodes.options()
+        is_renewed = all(own.options == options.get(n) for n, own in self._reports.items())
+        return (
+            is_served
+            and is_renewed
+            and {node for node, own in self._assigned.items() if own} == set(placed)
+        )
 
     def _adjust_members(self) -> None:
         """Agents where there is something to do, and nowhere else."""

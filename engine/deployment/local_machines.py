@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from surplus.engine.deployment.machines import FoundNode
 from surplus.engine.deployment.node_agent import AgentParams, NodeAgent
 from surplus.engine.deployment.node_report import ModelVersions, NodeReport
+from surplus.engine.deployment.node_servers import Options
 from surplus.engine.deployment.probe import probe
 
 
@@ -78,9 +79,9 @@ class LocalAgent:
         self._agent = self._thread.submit(NodeAgent, params)
         self.is_closed = False
 
-    def look(self, wanted: ModelVersions | None) -> Future[NodeReport]:
+    def look(self, wanted: ModelVersions | None, options: Options | None) -> Future[NodeReport]:
         """As the agent's."""
-        return self._thread.submit(lambda: self._agent.result().look(wanted))
+        return self._thread.submit(lambda: self._agent.result().look(wanted, options))
 
     def close(self) -> Future[None]:
         """As the agent's; the thread ends with it."""

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from surplus.engine.deployment.node_agent import AgentParams
 from surplus.engine.deployment.node_report import ModelVersions, NodeReport
+from surplus.engine.deployment.node_servers import Options
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class FoundNode:
 class RemoteAgent(Protocol):
     """An agent elsewhere: ``surplus.engine.deployment.node_agent.NodeAgent``."""
 
-    def look(self, wanted: ModelVersions | None) -> Future[NodeReport]:
+    def look(self, wanted: ModelVersions | None, options: Options | None) -> Future[NodeReport]:
         """As the agent's. The future fails if it is gone."""
         ...
 

@@ -19,6 +19,7 @@ from surplus.engine.cache.private import private_folder
 from surplus.engine.cache_folder import cache_folder
 from surplus.engine.deployment.asked_node import ServerState, ask
 from surplus.engine.deployment.node_report import ModelVersions, NodeReport
+from surplus.engine.deployment.node_servers import NodeServers, Options
 from surplus.engine.deployment.server_process import ServerProcess
 from surplus.engine.deployment.shared_repository import open_repository
 from surplus.engine.deployment.staged_models import StagedModels
@@ -27,6 +28,8 @@ from surplus.engine.errors import UnavailableError
 
 POLL_S = 0.2
 """From one look of the server at its models to the next; it loads what was the same at two."""
+_GRACE_S = 5.0
+"""For which a server serves on whose place another one has taken."""
 _HUNG_S = 20.0
 """A server that runs, and has not answered for so long, is ended, to be started again."""
 
@@ -66,7 +69,7 @@ class AgentParams:
     @property
     def mark(self) -> str:
         """Of what an agent cannot change while it lives."""
-        text = json.dumps([self.host, self.repository, self.serve, dict(self.resources)])
+        text = json.dumps([self.host, self.repository, dict(self.resources)])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
@@ -93,27 +96,39 @@ class NodeAgent:
         self._wanted = _read(self._note)
         self._staging.want(self._wanted)
         self._answered_s = time.monotonic()
-        options = [str(models.folder), "--model-control-mode", "poll"]
-        options += ["--repository-poll-s", str(POLL_S), *params.serve]
-        self._server = ServerProcess(options, params.host, folder / "server.log", params.drain_s)
+        fixed = [str(models.folder), "--model-control-mode", "poll"]
+        fixed += ["--repository-poll-s", str(POLL_S)]
+        log = folder / "server.log"
+        log.unlink(missing_ok=True)
 
-    def look(self, wanted: ModelVersions | None = None) -> NodeReport:
-        """Say what there is, and have other models served from now on, if they are given."""
+        def start(options: Options) -> ServerProcess:
+            return ServerProcess([*fixed, *options], params.host, log, params.drain_s)
+
+        self._servers = NodeServers(start, params.serve, _GRACE_S)
+
+    def look(
+        self, wanted: ModelVersions | None = None, options: Options | None = None
+    ) -> NodeReport:
+        """Say what there is; have other models served, with other options, if they are given."""
+        if options is not None:
+            self._servers.want(options)
         if wanted is not None and wanted != self._wanted:
             self._wanted = wanted
             self._staging.want(wanted)
             write_atomic(self._note, json.dumps(wanted).encode())
-        addresses = self._server.addresses
-        state = self._state(addresses.http)
         staged, uncopied = self._staging.done()
+        self._servers.advance(staged, _answer)
+        addresses = self._servers.current.addresses
+        state = self._state(addresses.http)
         common: dict[str, Any] = {
             "staged": staged,
             "uncopied": uncopied,
-            "starts": self._server.starts,
+            "starts": self._servers.starts,
+            "options": self._servers.options,
+            "error": self._servers.trouble,
         }
         if state is None:
-            error = "" if self._server.pid else self._server.last_words
-            return NodeReport(error=error, **common)
+            return NodeReport(**common)
         failed = {
             row.name: row.reason
             for row in state.failed
@@ -134,26 +149,31 @@ class NodeAgent:
         """Have the server answer what it has, and end; blocks until then."""
         self._note.unlink(missing_ok=True)
         self._staging.close()
-        self._server.close()
+        self._servers.close()
 
     @property
     def server_pid(self) -> int:
         """Of the server's process; 0 if there is none just now."""
-        return self._server.pid
+        return self._servers.current.pid
 
     def _state(self, address: str) -> ServerState | None:
         """None if there is no server that answers."""
         now_s = time.monotonic()
-        try:
-            found = ask(address) if address else None
-        except UnavailableError:
-            found = None
+        found = _answer(address)
         if found is not None or not address:
             self._answered_s = now_s
         elif now_s - self._answered_s > _HUNG_S:
             self._answered_s = now_s
-            self._server.kill()
+            self._servers.current.kill()
         return found
+
+
+def _answer(address: str) -> ServerState | None:
+    """None where none is, or comes in time."""
+    try:
+        return ask(address) if address else None
+    except UnavailableError:
+        return None
 
 
 def _read(note: Path) -> ModelVersions:

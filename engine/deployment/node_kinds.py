@@ -10,6 +10,7 @@ from surplus.colocation.frame.service import ServingDevice
 from surplus.engine.deployment.cluster_file import ClusterFile, KindTable
 from surplus.engine.deployment.machines import FoundNode, Machines
 from surplus.engine.deployment.node_agent import AgentParams
+from surplus.engine.deployment.node_servers import Options
 from surplus.engine.errors import UnavailableError
 
 _LOG = logging.getLogger(__name__)
@@ -85,6 +86,15 @@ class NodesByKind:
         return AgentParams(
             file.name, node, found.address, file.repository, table.serve, dict(table.resources)
         )
+
+    def options(self) -> dict[str, Options]:
+        """Of ``engine serve``, by node."""
+        return {node: self._tables[kind].serve for node, (_, kind) in self._found.items()}
+
+    def update(self, file: ClusterFile) -> None:
+        """Take over options of ``engine serve``; all else of the kinds is as it was."""
+        self._file = file
+        self._tables = list(file.kinds.values())
 
     def bundles(self, held: Set[str]) -> list[Mapping[str, float]]:
         """Of Ray's resources, what the nodes that are in use or wanted come to."""

@@ -36,8 +36,10 @@ class NodeReport:
         That compute at once; >= 1.
     starts : int
         Of the server, with the first.
+    options : tuple of str
+        Of ``engine serve``, that the server runs with.
     error : str
-        Why there is no server; empty if there is one, or one that starts.
+        Why there is no server, or none with other options; empty if it only starts.
     """
 
     addresses: Addresses = field(default_factory=Addresses)
@@ -49,6 +51,7 @@ class NodeReport:
     pending: int = 0
     lanes: int = 1
     starts: int = 0
+    options: tuple[str, ...] = ()
     error: str = ""
 
     @property

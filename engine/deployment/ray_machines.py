@@ -20,6 +20,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from surplus.engine.deployment.machines import FoundNode
 from surplus.engine.deployment.node_agent import AgentParams, NodeAgent
 from surplus.engine.deployment.node_report import ModelVersions, NodeReport
+from surplus.engine.deployment.node_servers import Options
 from surplus.engine.deployment.probe import probe
 from surplus.engine.errors import ConfigError, UnavailableError, one_line
 
@@ -142,9 +143,9 @@ class RayAgent:
         self._actor = actor
         self._threads = threads
 
-    def look(self, wanted: ModelVersions | None) -> Future[NodeReport]:
+    def look(self, wanted: ModelVersions | None, options: Options | None) -> Future[NodeReport]:
         """As the agent's."""
-        asked: Future[NodeReport] = self._actor.look.remote(wanted).future()
+        asked: Future[NodeReport] = self._actor.look.remote(wanted, options).future()
         return asked
 
     def close(self) -> Future[None]:

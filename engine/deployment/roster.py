@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from surplus.engine.deployment.machines import RemoteAgent
 from surplus.engine.deployment.node_report import ModelVersions, NodeReport
+from surplus.engine.deployment.node_servers import Options
 from surplus.engine.errors import one_line
 
 _LOG = logging.getLogger(__name__)
@@ -68,7 +69,11 @@ class Roster:
         return {node for node, end_ns in self._shunned_ns.items() if now_ns < end_ns}
 
     def look(
-        self, wanted: Mapping[str, ModelVersions], timeout_s: float, now_ns: Callable[[], int]
+        self,
+        wanted: Mapping[str, ModelVersions],
+        options: Mapping[str, Options],
+        timeout_s: float,
+        now_ns: Callable[[], int],
     ) -> dict[str, NodeReport]:
         """Tell each what it is to serve, hear what it does.
 
@@ -76,6 +81,8 @@ class Roster:
         ----------
         wanted : mapping of str to ModelVersions
             By node; those that are left out go on as they are.
+        options : mapping of str to tuple of str
+            Of their servers, likewise.
         timeout_s : float
             For answers; later ones count at the next look.
         now_ns : callable
@@ -88,7 +95,7 @@ class Roster:
         """
         for node, member in self._members.items():
             if member.asked is None:
-                member.asked = member.agent.look(wanted.get(node))
+                member.asked = member.agent.look(wanted.get(node), options.get(node))
         wait([member.asked for member in self._members.values() if member.asked], timeout_s)
         now = now_ns()
         for member in self._members.values():

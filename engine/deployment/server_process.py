@@ -61,7 +61,6 @@ class ServerProcess:
         self.addresses = Addresses()
         self.starts = 0
         self._thread = threading.Thread(target=self._keep_up, name="surplus server", daemon=True)
-        self._log.unlink(missing_ok=True)
         self._thread.start()
 
     @property

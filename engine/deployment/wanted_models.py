@@ -116,5 +116,10 @@ class WantedModels:
 
 def _check_stays(before: ClusterFile, after: ClusterFile) -> None:
     """Refuse what cannot change while it serves."""
-    if replace(after, models=before.models) != before:
-        raise ConfigError("only [models] may change while it serves; all else at the next start")
+    kinds = {
+        name: replace(table, serve=before.kinds[name].serve) if name in before.kinds else table
+        for name, table in after.kinds.items()
+    }
+    if replace(after, models=before.models, kinds=kinds) != before:
+        text = "[models] and kinds' serve may change while it serves; all else at the next start"
+        raise ConfigError(f"only {text}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from surplus.engine.deployment.machines import FoundNode
 from surplus.engine.deployment.node_agent import AgentParams
 from surplus.engine.deployment.node_report import ModelVersions, NodeReport
+from surplus.engine.deployment.node_servers import Options
 from surplus.engine.deployment.server_process import Addresses
 
 
@@ -19,6 +20,7 @@ class FakeAgent:
     params: AgentParams
     serves: dict[str, tuple[int, ...]] = field(default_factory=dict)
     queries: dict[str, int] = field(default_factory=dict)
+    options: Options = ()
     told: list[ModelVersions | None] = field(default_factory=list)
     is_dead: bool = False
     is_silent: bool = False
@@ -26,8 +28,10 @@ class FakeAgent:
     is_killed: bool = False
     _unanswered: list[Future[NodeReport]] = field(default_factory=list)
 
-    def look(self, wanted: ModelVersions | None) -> Future[NodeReport]:
+    def look(self, wanted: ModelVersions | None, options: Options | None) -> Future[NodeReport]:
         self.told.append(wanted)
+        if options is not None and not self.is_silent:
+            self.options = options
         done: Future[NodeReport] = Future()
         if self.is_dead:
             done.set_exception(RuntimeError("the node is gone"))
@@ -53,6 +57,7 @@ class FakeAgent:
             ready=self.serves,
             queries=dict(self.queries),
             starts=1,
+            options=self.options,
         )
 
     def close(self) -> Future[None]:

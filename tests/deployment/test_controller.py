@@ -128,10 +128,10 @@ def test_agents_that_are_there_go_on_as_they_are(tmp_path: Path) -> None:
     assert all(machines.agents[node].is_closed for node in "bc")
 
 
-def test_agents_of_other_options_are_refused(tmp_path: Path) -> None:
+def test_agents_of_other_resources_are_refused(tmp_path: Path) -> None:
     machines = FakeMachines("a")
     machines.adopted["a"] = "another"
-    with pytest.raises(ValueError, match="node a serves with another repository, or other options"):
+    with pytest.raises(ValueError, match="node a serves with another repository"):
         Stage(tmp_path, machines, NET)
 
 
@@ -160,6 +160,23 @@ def test_other_versions_leave_the_plan_as_it_is(tmp_path: Path) -> None:
         stage.steps(1, asked={"net": 20})
         assert len(stage.hosts("net")) == 3
     assert all(agent.serves == {"net": (2,)} for agent in stage.machines.agents.values())
+
+
+def test_other_options_of_servers_go_from_node_to_node(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, FakeMachines("a", "b", "c"), NET)
+    stage.steps(12, asked={"net": 20})
+    path = cluster_file(tmp_path, NET)
+    path.write_text(path.read_text().replace("cpu:1", "cpu:2"))
+    stage.controller.update(read_cluster_file(path), {"net": (1,)})
+    new = ("--devices", "cpu:2", "--shared-memory")
+    counts = []
+    for _ in range(6):
+        stage.steps(1, asked={"net": 20})
+        agents = stage.machines.agents.values()
+        counts.append(sum(agent.options == new for agent in agents))
+        assert len(stage.hosts("net")) == 3
+    assert counts == [0, 1, 2, 3, 3, 3]
+    assert stage.controller.is_settled()
 
 
 def test_models_come_and_go_and_others_keep_their_rates(tmp_path: Path) -> None:

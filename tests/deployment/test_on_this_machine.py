@@ -132,6 +132,21 @@ def test_a_server_that_dies_is_started_again(
     assert again == {**replica, "load": again["load"]}  # where clients have it
 
 
+def test_other_options_of_the_server_lose_no_query(
+    deployed: ClusterDeployment, folder: Path
+) -> None:
+    (before,) = resolve(deployed.resolver, "net")
+    with SteadyLoad(deployed.resolver, "net", 20) as load:
+        path = cluster_file(folder, TABLES[0].replace("[1]", "[2]"), TABLES[1])
+        path.write_text(path.read_text().replace('"--shared-memory"', '"--no-shared-memory"'))
+        wait_for(lambda: resolve(deployed.resolver, "net")[0]["http"] != before["http"], "it")
+        deployed.wait_until_served(90)
+        asked = load.asked
+        wait_for(lambda: load.asked > asked + 10, "queries of the new one")
+    load.check([2.0])
+    assert load.retried == 0
+
+
 def test_a_wrong_file_changes_nothing(
     deployed: ClusterDeployment, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -139,7 +154,9 @@ def test_a_wrong_file_changes_nothing(
     cluster_file(folder, "[models.net]\nslo = 3\n")
     wait_for(lambda: "what is served stays as it is" in caplog.text, "the warning")
     cluster_file(folder, *TABLES, name="another")
-    wait_for(lambda: "only [models] may change" in caplog.text, "the other warning")
+    wait_for(
+        lambda: "only [models] and kinds' serve may change" in caplog.text, "the other warning"
+    )
     assert deployed.status()["models"].keys() == before.keys()
 
 
