@@ -41,7 +41,8 @@ class ClusterDeployment:
     ------
     ConfigError
         If the file is wrong, a model fits no node, a node lacks what its kind says, or cannot read
-        the repository, or the resolver's address is taken; nothing has been started then.
+        the repository, the resolver's address is taken, or another one runs a deployment of this
+        name; nothing has been started then.
     """
 
     def __init__(
@@ -52,8 +53,11 @@ class ClusterDeployment:
         versions = wanted_versions(file, repository)
         self._look_s = look_s
         self._owned = machines if owns_machines else None
+        self._machines = machines
         self.directory = Directory()
         with ExitStack() as undone:
+            machines.claim(file.name)
+            undone.callback(machines.release)
             try:
                 self._controller = ClusterController(
                     file, machines, versions, self.directory, look_s
@@ -114,6 +118,7 @@ class ClusterDeployment:
             self._let_go()
 
     def _let_go(self) -> None:
+        self._machines.release()
         if self._owned is not None:
             self._owned.close()
 

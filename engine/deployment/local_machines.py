@@ -40,6 +40,12 @@ class LocalMachines:
             known = self._agents[params.node] = LocalAgent(params)
         return known
 
+    def claim(self, deployment: str) -> None:
+        """Nobody else knows of these nodes."""
+
+    def release(self) -> None:
+        """There is nothing to let go."""
+
     def with_agents(self, deployment: str) -> Mapping[str, str]:
         """None that outlived its process."""
         return {}

@@ -63,6 +63,20 @@ class Machines(Protocol):
         """The agent on a node, which is started if it is not there; does not wait for it."""
         ...
 
+    def claim(self, deployment: str) -> None:
+        """Be the one that runs a deployment, until ``release`` or the end of this process.
+
+        Raises
+        ------
+        ConfigError
+            If another one does.
+        """
+        ...
+
+    def release(self) -> None:
+        """Let others run what was claimed."""
+        ...
+
     def with_agents(self, deployment: str) -> Mapping[str, str]:
         """Nodes that have one of this deployment already, and what its ``AgentParams.mark`` was."""
         ...

@@ -27,6 +27,8 @@ from surplus.engine.errors import ConfigError, UnavailableError, one_line
 NAMESPACE = "surplus"
 _LOG = logging.getLogger(__name__)
 _LOOK_S = 1.0
+_CONTROLLER = "controller"
+"""A name that no node's id is."""
 _OWN = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}
 """What Ray calls resources that it knows, in a cluster and in an actor's options."""
 
@@ -57,6 +59,7 @@ class RayMachines:
         self._probe: Any = ray.remote(probe)
         self._adopted: dict[str, Any] = {}
         self._closing = ThreadPoolExecutor(8, "surplus closing")
+        self._claim: Any = None
         self._asked: str = "[]"
         self._nodes: Sequence[FoundNode] = _found()
         self._error = ""
@@ -87,14 +90,31 @@ class RayMachines:
         ).remote(params)
         return RayAgent(made, self._closing)
 
+    def claim(self, deployment: str) -> None:
+        """By an actor of a name, which there is once, and which ends with this process."""
+        name = f"{deployment}/{_CONTROLLER}"
+        claim: Any = ray.remote(_Claim)
+        try:
+            self._claim = claim.options(name=name, namespace=NAMESPACE, num_cpus=0).remote()
+        except ValueError as error:
+            text = f"deployment {deployment!r} is run by another controller"
+            raise ConfigError(f"{text}: end it first, or choose another name") from error
+
+    def release(self) -> None:
+        """End that actor."""
+        if self._claim is not None:
+            self._closing.submit(ray.kill, self._claim)
+            self._claim = None
+
     def with_agents(self, deployment: str) -> Mapping[str, str]:
         """Those that the cluster knows by name."""
         found = {}
         for row in ray.util.list_named_actors(all_namespaces=True):
-            if row["namespace"] == NAMESPACE and row["name"].startswith(f"{deployment}/"):
-                _, node, mark, _ = row["name"].split("/")
+            owner, _, rest = row["name"].partition("/")
+            node, _, marks = rest.partition("/")
+            if row["namespace"] == NAMESPACE and owner == deployment and node != _CONTROLLER:
                 self._adopted[node] = ray.get_actor(row["name"], namespace=NAMESPACE)
-                found[node] = mark
+                found[node] = marks.partition("/")[0]
         return found
 
     def probe(self, params: AgentParams) -> Future[str]:
@@ -128,6 +148,10 @@ class RayMachines:
                 self._error = ""
             except Exception as error:  # whatever Ray says of a head that is gone
                 self._error = one_line(error, 300)
+
+
+class _Claim:
+    """An actor that does nothing but bear a name."""
 
 
 class RayAgent:

@@ -88,6 +88,12 @@ class FakeMachines:
             known = self.agents[params.node] = FakeAgent(params)
         return known
 
+    def claim(self, deployment: str) -> None:
+        pass
+
+    def release(self) -> None:
+        pass
+
     def with_agents(self, deployment: str) -> Mapping[str, str]:
         return self.adopted
 

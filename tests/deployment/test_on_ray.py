@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from surplus.engine.errors import ConfigError
 from tests.deployment.client import SteadyLoad, ask, resolve
 from tests.deployment.settings import cluster_file, model_table, save_version
 from tests.deployment.waiting import wait_for
@@ -54,6 +55,8 @@ def test_a_model_is_deployed_and_found(cluster: SmallCluster, folder: Path) -> N
         (node,) = deployed.status()["nodes"]
         assert node["node"] in cluster.nodes
         assert node["models"] == {"net": [1], "other": [3]}
+        with pytest.raises(ConfigError, match="'found' is run by another controller"):
+            surplus.deploy(path)
 
 
 def test_one_to_three_nodes_and_back_under_load(cluster: SmallCluster, folder: Path) -> None:
