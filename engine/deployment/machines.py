@@ -50,13 +50,7 @@ class Machines(Protocol):
     """The nodes of a cluster."""
 
     def nodes(self) -> Sequence[FoundNode]:
-        """Those that are there now.
-
-        Raises
-        ------
-        UnavailableError
-            If that cannot be found out now.
-        """
+        """Those that are there now, or were when that could be found out last."""
         ...
 
     def agent(self, params: AgentParams) -> RemoteAgent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 
 from surplus.cluster import ClusterNode, Fleet
 from surplus.colocation.frame.service import ServingDevice
@@ -11,7 +11,6 @@ from surplus.engine.deployment.cluster_file import ClusterFile, KindTable
 from surplus.engine.deployment.machines import FoundNode, Machines
 from surplus.engine.deployment.node_agent import AgentParams
 from surplus.engine.deployment.node_servers import Options
-from surplus.engine.errors import UnavailableError
 
 _LOG = logging.getLogger(__name__)
 
@@ -40,7 +39,9 @@ class NodesByKind:
         self._look(strictly=True)
         for index, (name, table) in enumerate(file.kinds.items()):
             if not table.most and not any(kind == index for _, kind in self._found.values()):
-                there = "; ".join(f"{node.id[:8]}: {_text(node.resources)}" for node in self._all())
+                there = "; ".join(
+                    f"{node.id[:8]}: {_text(node.resources)}" for node in machines.nodes()
+                )
                 text = f"no node has {_text(table.resources)}; there are {there or 'none'}"
                 raise ValueError(f"kind {name!r}: {text}")
 
@@ -110,16 +111,9 @@ class NodesByKind:
         kind = name.rpartition("+")[0]
         return names.index(kind) if kind in names else None
 
-    def _all(self) -> Sequence[FoundNode]:
-        return self._machines.nodes()
-
     def _look(self, strictly: bool) -> None:
         """Note who is there; nodes keep the order in which they came."""
-        try:
-            now = {node.id: node for node in self._all()}
-        except UnavailableError as error:
-            _LOG.warning("nodes cannot be looked for: %s", error)
-            return
+        now = {node.id: node for node in self._machines.nodes()}
         self._found = {id: own for id, own in self._found.items() if id in now}
         for id, node in now.items():
             kind = self._kind_for(node)

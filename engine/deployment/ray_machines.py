@@ -12,6 +12,7 @@ import threading
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import ray
@@ -22,7 +23,7 @@ from surplus.engine.deployment.node_agent import AgentParams, NodeAgent
 from surplus.engine.deployment.node_report import ModelVersions, NodeReport
 from surplus.engine.deployment.node_servers import Options
 from surplus.engine.deployment.probe import probe
-from surplus.engine.errors import ConfigError, UnavailableError, one_line
+from surplus.engine.errors import ConfigError, one_line
 
 NAMESPACE = "surplus"
 _LOG = logging.getLogger(__name__)
@@ -62,15 +63,12 @@ class RayMachines:
         self._claim: Any = None
         self._asked: str = "[]"
         self._nodes: Sequence[FoundNode] = _found()
-        self._error = ""
         self._is_closed = threading.Event()
         self._thread = threading.Thread(target=self._look, name="surplus nodes", daemon=True)
         self._thread.start()
 
     def nodes(self) -> Sequence[FoundNode]:
         """As of a moment ago: a thread asks, since Ray makes one wait while its head is gone."""
-        if self._error:
-            raise UnavailableError(self._error)
         return self._nodes
 
     def agent(self, params: AgentParams) -> RayAgent:
@@ -103,7 +101,8 @@ class RayMachines:
     def release(self) -> None:
         """End that actor."""
         if self._claim is not None:
-            self._closing.submit(ray.kill, self._claim)
+            with suppress(TimeoutError):  # without a head it hangs
+                self._closing.submit(ray.kill, self._claim).result(_LOOK_S)
             self._claim = None
 
     def with_agents(self, deployment: str) -> Mapping[str, str]:
@@ -113,8 +112,9 @@ class RayMachines:
             owner, _, rest = row["name"].partition("/")
             node, _, marks = rest.partition("/")
             if row["namespace"] == NAMESPACE and owner == deployment and node != _CONTROLLER:
-                self._adopted[node] = ray.get_actor(row["name"], namespace=NAMESPACE)
-                found[node] = marks.partition("/")[0]
+                with suppress(ValueError):  # it has just ended
+                    self._adopted[node] = ray.get_actor(row["name"], namespace=NAMESPACE)
+                    found[node] = marks.partition("/")[0]
         return found
 
     def probe(self, params: AgentParams) -> Future[str]:
@@ -142,12 +142,15 @@ class RayMachines:
             ray.shutdown()
 
     def _look(self) -> None:
+        complaint = ""
         while not self._is_closed.wait(_LOOK_S):
             try:
                 self._nodes = _found()
-                self._error = ""
+                complaint = ""
             except Exception as error:  # whatever Ray says of a head that is gone
-                self._error = one_line(error, 300)
+                if not complaint:
+                    complaint = one_line(error, 300)
+                    _LOG.warning("nodes are taken to be as they were: %s", complaint)
 
 
 class _Claim:

@@ -47,6 +47,7 @@ class StagedModels:
             made.mkdir(parents=True)
         self._numbers = count()
         self._former: dict[str, Path] = {}
+        self._used: dict[str, list[set[Path]]] = {}
 
     def stage(self, name: str, versions: Versions) -> None:
         """Have the server find these versions, and no others.
@@ -70,6 +71,7 @@ class StagedModels:
             shutil.rmtree(made, ignore_errors=True)
             raise
         self._point(name, made)
+        self._forget_copies(name)
 
     def unstage(self, name: str) -> None:
         """Have the server find the model no more."""
@@ -92,13 +94,23 @@ class StagedModels:
         self._former[name] = link.resolve()
 
     def _fill(self, made: Path, name: str, known: Mapping[str, str], versions: Versions) -> None:
+        used: set[Path] = set()
+        self._used[name] = [*self._used.get(name, ())[-1:], used]
         for group in (None, *versions):
             own = {path: stamp for path, stamp in known.items() if version_of(path) == group}
             folder = self._fetched(name, group, own)
+            used.add(folder)
             for path in own:
                 place = made / path
                 place.parent.mkdir(parents=True, exist_ok=True)
                 os.link(folder / path, place)
+
+    def _forget_copies(self, name: str) -> None:
+        """All but those of what is served, and of what was before, to go back to."""
+        kept = set().union(*self._used[name])
+        for folder in (self._files / name).iterdir():
+            if folder not in kept:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def _fetched(self, name: str, version: int | None, own: Mapping[str, str]) -> Path:
         """Copies of files, made when these very files are not there yet."""

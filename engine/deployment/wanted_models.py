@@ -42,6 +42,8 @@ def wanted_versions(file: ClusterFile, repository: SharedRepository) -> dict[str
 class WantedModels:
     """A thread that tells of changes.
 
+    A newer version that the file does not name counts when its files were the same at two looks.
+
     Parameters
     ----------
     path : Path
@@ -72,6 +74,7 @@ class WantedModels:
         self._every_s = every_s
         self._read_as = self._stamp()
         self._complaint = ""
+        self._seen: dict[str, Mapping[str, str]] = {}
         self._is_closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="surplus file", daemon=True)
         self._thread.start()
@@ -89,13 +92,14 @@ class WantedModels:
             if stamp != self._read_as or since_s >= self._every_s:
                 self._read_as = stamp
                 since_s = 0.0
-                self._look()
+                self.look()
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Once; what is wrong is said once, and changes nothing."""
         try:
             file = read_cluster_file(self._path)
             _check_stays(self._file, file)
-            versions = wanted_versions(file, self._repository)
+            versions = self._whole(file, wanted_versions(file, self._repository))
             if (file, versions) != (self._file, self._versions):
                 self._on_change(file, versions)
             self._file, self._versions = file, versions
@@ -105,6 +109,19 @@ class WantedModels:
             self._complaint = str(error)
         else:
             self._complaint = ""
+
+    def _whole(self, file: ClusterFile, versions: Mapping[str, Versions]) -> dict[str, Versions]:
+        """The same, but for newer ones that nobody named and that may still be being copied."""
+        found = dict(versions)
+        for name, own in versions.items():
+            before = self._versions.get(name)
+            if own == before or before is None or file.models[name].versions:
+                continue
+            files = self._repository.files(name)
+            if self._seen.get(name) != files:
+                found[name] = before
+            self._seen[name] = files
+        return found
 
     def _stamp(self) -> tuple[int, int]:
         try:

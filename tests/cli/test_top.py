@@ -67,7 +67,7 @@ def test_it_looks_until_it_is_stopped(
         if len(looks) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("surplus.engine.cli.top.time.sleep", stop_at_the_second)
+    monkeypatch.setattr("surplus.engine.cli.top_watch.time.sleep", stop_at_the_second)
     called = top(server.address, "--every", "0.25", "--window", "600")
     assert (called.status, looks) == (130, [0.25, 0.25])
     once = top(server.address, "--once", "--window", "600").out.count("Lanes, background")

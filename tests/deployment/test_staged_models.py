@@ -86,6 +86,15 @@ def test_a_version_is_copied_once(
     os.utime(repository / "net/1/model.onnx", ns=(1, 1))  # it is another one
     staged.stage("net", (1,))
     assert copied == ["2/model.onnx", "1/model.onnx"]
+    staged.stage("net", (1, 2))  # what was served before is still there
+    assert copied == ["2/model.onnx", "1/model.onnx"]
+
+
+def test_older_copies_are_removed(staged: StagedModels, tmp_path: Path) -> None:
+    for version in (1, 2, 10):
+        staged.stage("net", (version,))
+    copies = {folder.name.split("-")[0] for folder in (tmp_path / "node/files/net").iterdir()}
+    assert copies == {"shared", "2", "10"}
 
 
 def test_what_is_wrong_leaves_what_was_staged(staged: StagedModels, repository: Path) -> None:
