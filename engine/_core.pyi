@@ -365,7 +365,7 @@ class CudaOptions:
     def ordinal(self, arg: int, /) -> None: ...
     @property
     def instance(self) -> int:
-        """Of several devices of a machine that are the same GPU, each with a submitting thread, streams and memory of its own."""
+        """Of several devices of a machine that are the same GPU."""
 
     @instance.setter
     def instance(self, arg: int, /) -> None: ...

@@ -32,8 +32,7 @@ void bind_devices(nb::module_& m) {
       .def(nb::init<>())
       .def_rw("ordinal", &CudaParams::ordinal, "CUDA's number of the GPU.")
       .def_rw("instance", &CudaParams::instance,
-              "Of several devices of a machine that are the same GPU, each with a submitting "
-              "thread, streams and memory of its own.")
+              "Of several devices of a machine that are the same GPU.")
       .def_rw("sms", &CudaParams::sms, "SMs of a partition of the GPU; 0 is all of it.")
       .def_rw("allows_tf32", &CudaParams::allows_tf32,
               "Whether float32 may be multiplied in TF32, faster and less exact.")
