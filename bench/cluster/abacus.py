@@ -24,9 +24,9 @@ from bench.cluster.routed import figures, run_and_judge, servers_of
 from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Key, Row, Table, fill
 from surplus.cluster.queueing.overflow import Floats
-from surplus.cluster.routing.in_turn import InTurn
 from surplus.cluster.routing.live_balancer import LiveBalancer
 from surplus.cluster.routing.query_balancer import QueryBalancer
+from surplus.cluster.routing.round_robin import RoundRobin
 from surplus.cluster.simulation.day_traffic import day_rates
 from surplus.cluster.simulation.routed_cluster import RoutedCluster
 from surplus.colocation import PolicySpec, Scenario, policy_spec, read_scenario
@@ -55,11 +55,11 @@ class Way:
 
 
 WAYS = {
-    "clockwork": Way(lambda: policy_spec("clockwork"), InTurn, GPUS),
+    "clockwork": Way(lambda: policy_spec("clockwork"), RoundRobin, GPUS),
     "clockwork, balanced": Way(lambda: policy_spec("clockwork"), LiveBalancer),
-    "edf_drop": Way(lambda: policy_spec("edf_drop"), InTurn, GPUS),
+    "edf_drop": Way(lambda: policy_spec("edf_drop"), RoundRobin, GPUS),
     "edf_drop, balanced": Way(lambda: policy_spec("edf_drop"), LiveBalancer),
-    "abacus": Way(lambda: abacus("mlp_four"), InTurn),
+    "abacus": Way(lambda: abacus("mlp_four"), RoundRobin),
     "abacus, balanced": Way(lambda: abacus("mlp_four"), LiveBalancer),
 }
 """One controller sees all GPUs of Clockwork, as in its paper; Kubernetes serves Abacus in turn.

@@ -24,9 +24,9 @@ from surplus.cluster.bounds.least_nodes import least_prices
 from surplus.cluster.control.autoscaler import Following
 from surplus.cluster.control.rate_estimate import MovingMean, MovingMeanParams
 from surplus.cluster.queueing.overflow import Floats
-from surplus.cluster.routing.in_turn import InTurn
 from surplus.cluster.routing.live_balancer import LiveBalancer
 from surplus.cluster.routing.query_balancer import QueryBalancer
+from surplus.cluster.routing.round_robin import RoundRobin
 from surplus.cluster.simulation.node_server import ServerSetup
 from surplus.cluster.simulation.outage import Outage
 from surplus.cluster.simulation.plan_follower import FollowerParams, PlanFollower
@@ -53,7 +53,10 @@ FAILING = 0.1
 """Of the nodes in use, once each, in the second quarter of the time."""
 
 RESTART_NS, NOTICE_NS = NS_PER_S, 15 * NS_PER_S
-BALANCERS: dict[str, Callable[[], QueryBalancer]] = {"balanced": LiveBalancer, "in turn": InTurn}
+BALANCERS: dict[str, Callable[[], QueryBalancer]] = {
+    "balanced": LiveBalancer,
+    "in turn": RoundRobin,
+}
 FAILURES = ("none", "killed servers", "lost nodes")
 
 

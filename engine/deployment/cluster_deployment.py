@@ -14,7 +14,7 @@ from surplus.engine.deployment.cluster_file import ClusterFile, read_cluster_fil
 from surplus.engine.deployment.controller import ClusterController
 from surplus.engine.deployment.directory import Directory
 from surplus.engine.deployment.machines import Machines
-from surplus.engine.deployment.resolver import LEAST_WAIT_S, Resolver
+from surplus.engine.deployment.resolver import LEAST_WAIT_S, ResolverServer
 from surplus.engine.deployment.shared_repository import open_repository
 from surplus.engine.deployment.wanted_models import WantedModels, wanted_versions
 from surplus.engine.errors import ConfigError, UnavailableError, one_line
@@ -64,7 +64,7 @@ class ClusterDeployment:
                 )
             except ValueError as error:
                 raise ConfigError(f"{path}: {error}") from error
-            self._resolver = Resolver(
+            self._resolver = ResolverServer(
                 file.resolver, self.directory, _waits_s(file), self._controller.nodes
             )
             undone.callback(self._resolver.close)

@@ -43,7 +43,7 @@ class _Answer(NamedTuple):
     document: Any  # JSON; text is a page
 
 
-class Resolver:
+class ResolverServer:
     """An HTTP server of a thread.
 
     Parameters
@@ -136,7 +136,7 @@ def _targets(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _server(host: str, port: int, resolver: Resolver) -> ThreadingHTTPServer:
+def _server(host: str, port: int, resolver: ResolverServer) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         timeout = 30.0

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from surplus.cluster.routing.in_turn import InTurn
 from surplus.cluster.routing.live_balancer import LiveBalancer
 from surplus.cluster.routing.query_balancer import QueryBalancer, SendFailure, Sending
+from surplus.cluster.routing.round_robin import RoundRobin
 from tests.cluster.settings import MS, S
 
 Make = Callable[[], QueryBalancer]
@@ -20,7 +20,7 @@ def sent(balancer: QueryBalancer, model: int = 0, now_ns: int = 0) -> Sending:
     return sending
 
 
-@pytest.mark.parametrize("make", [LiveBalancer, InTurn])
+@pytest.mark.parametrize("make", [LiveBalancer, RoundRobin])
 def test_queries_go_to_those_that_have_the_model(make: Make) -> None:
     balancer = make()
     balancer.set_replicas(2, [5, 7])
@@ -54,7 +54,7 @@ def test_who_is_silent_is_ejected_by_ours() -> None:
 
 
 def test_in_turn_nothing_is_learnt() -> None:
-    balancer = InTurn()
+    balancer = RoundRobin()
     balancer.set_replicas(0, range(3))
     first = sent(balancer)
     assert balancer.failed(first.ticket, 0, SendFailure.LOST) is None

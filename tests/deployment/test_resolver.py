@@ -12,7 +12,7 @@ from urllib.request import urlopen
 import pytest
 
 from surplus.engine.deployment.directory import Directory, ListedReplica
-from surplus.engine.deployment.resolver import Resolver
+from surplus.engine.deployment.resolver import ResolverServer
 from surplus.engine.errors import ConfigError
 
 REPLICA = ListedReplica("10.0.0.1:8001", "10.0.0.1:8000", 0.5)
@@ -27,25 +27,25 @@ def directory() -> Directory:
 
 
 @pytest.fixture
-def resolver(directory: Directory) -> Iterator[Resolver]:
-    made = Resolver("127.0.0.1:0", directory, {"idle": 60.0}, lambda: [NODE])
+def resolver(directory: Directory) -> Iterator[ResolverServer]:
+    made = ResolverServer("127.0.0.1:0", directory, {"idle": 60.0}, lambda: [NODE])
     yield made
     made.close()
 
 
-def got(resolver: Resolver, path: str) -> Any:
+def got(resolver: ResolverServer, path: str) -> Any:
     with urlopen(f"http://{resolver.address}{path}", timeout=70) as answer:
         return json.load(answer)
 
 
-def test_a_model_has_replicas(resolver: Resolver) -> None:
+def test_a_model_has_replicas(resolver: ResolverServer) -> None:
     replica = {"grpc": "10.0.0.1:8001", "http": "10.0.0.1:8000", "load": 0.5}
     assert got(resolver, "/v1/models/net") == {"model": "net", "replicas": [replica]}
     names = [row["model"] for row in got(resolver, "/v1/models")["models"]]
     assert names == ["idle", "net"]
 
 
-def test_nodes_and_what_prometheus_scrapes(resolver: Resolver) -> None:
+def test_nodes_and_what_prometheus_scrapes(resolver: ResolverServer) -> None:
     assert got(resolver, "/v1/nodes") == {"nodes": [NODE]}
     (target,) = got(resolver, "/v1/targets")
     assert target == {"targets": ["10.0.0.1:8002"], "labels": {"node": "a", "kind": "cpu"}}
@@ -53,7 +53,7 @@ def test_nodes_and_what_prometheus_scrapes(resolver: Resolver) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/models/nobody", "/v1/models/", "/v2", "/v1/models/net/x"])
-def test_what_there_is_not(resolver: Resolver, path: str) -> None:
+def test_what_there_is_not(resolver: ResolverServer, path: str) -> None:
     with pytest.raises(HTTPError) as error:
         got(resolver, path)
     assert error.value.code == 404
@@ -61,7 +61,7 @@ def test_what_there_is_not(resolver: Resolver, path: str) -> None:
     error.value.close()
 
 
-def test_a_sleeper_is_woken_and_waited_for(resolver: Resolver, directory: Directory) -> None:
+def test_a_sleeper_is_woken_and_waited_for(resolver: ResolverServer, directory: Directory) -> None:
     def wake() -> None:
         assert directory.on_wake.wait(60)
         assert directory.waking() == {"idle"}
@@ -75,7 +75,7 @@ def test_a_sleeper_is_woken_and_waited_for(resolver: Resolver, directory: Direct
 
 
 def test_who_waits_for_too_long_is_told_to_come_again(directory: Directory) -> None:
-    resolver = Resolver("127.0.0.1:0", directory, {"idle": 0.01}, lambda: [])
+    resolver = ResolverServer("127.0.0.1:0", directory, {"idle": 0.01}, lambda: [])
     try:
         with pytest.raises(HTTPError) as error:
             got(resolver, "/v1/models/idle")
@@ -87,12 +87,12 @@ def test_who_waits_for_too_long_is_told_to_come_again(directory: Directory) -> N
         resolver.close()
 
 
-def test_two_on_one_port(resolver: Resolver, directory: Directory) -> None:
+def test_two_on_one_port(resolver: ResolverServer, directory: Directory) -> None:
     with pytest.raises(ConfigError, match=f"cannot listen on {resolver.address}: .*in use"):
-        Resolver(resolver.address, directory, {}, lambda: [])
+        ResolverServer(resolver.address, directory, {}, lambda: [])
 
 
 @pytest.mark.parametrize("address", ["8080", ":8080", "localhost:x", "localhost:70000"])
 def test_what_is_no_address(directory: Directory, address: str) -> None:
     with pytest.raises(ConfigError, match="HOST:PORT"):
-        Resolver(address, directory, {}, lambda: [])
+        ResolverServer(address, directory, {}, lambda: [])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from surplus.cluster.routing.query_balancer import SendFailure, Sending
 
 
-class InTurn:
+class RoundRobin:
     """Round robin, model for model."""
 
     def __init__(self) -> None:
