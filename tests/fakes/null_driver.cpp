@@ -2,6 +2,7 @@
 // runtime's (engine/core/tests/fake_cuda.cpp), to which this links.
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 
 extern "C" int cudaMemGetInfo(std::size_t* free, std::size_t* total);
 
@@ -13,7 +14,8 @@ EXPORT int cuDriverGetVersion(int* version) {
   return 0;
 }
 EXPORT int cuDeviceGetCount(int* count) {
-  *count = 1;
+  const char* const text = std::getenv("FAKE_GPUS");
+  *count = text == nullptr ? 1 : std::atoi(text);
   return 0;
 }
 EXPORT int cuDeviceGet(int* device, int index) {

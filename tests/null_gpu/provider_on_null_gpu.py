@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -79,6 +79,10 @@ class NullCuda:
     def inject(self, function: str, code: int, nth: int = 1) -> None:
         self._library.fakeCudaInject(function.encode(), nth, code)
 
+    def lose(self, gpu: int, code: int) -> None:
+        """Nothing of a GPU works from now on but with this code."""
+        self._library.fakeCudaLose(gpu, code)
+
     def limit(self, size_bytes: int) -> None:
         """Device memory that there is; 0: no limit."""
         self._library.fakeCudaMemory(ctypes.c_size_t(size_bytes))
@@ -93,9 +97,16 @@ def cuda() -> Iterator[NullCuda]:
 
 
 class Subject:
-    """A model as one segment on each GPU of a machine, between copies."""
+    """A model as one segment on each GPU of a machine, or on those given, between copies."""
 
-    def __init__(self, machine: _core.Machine, path: Path, *, captured: bool = False) -> None:
+    def __init__(
+        self,
+        machine: _core.Machine,
+        path: Path,
+        *,
+        captured: bool = False,
+        gpus: Sequence[int] = (),
+    ) -> None:
         self.machine = machine
         session = open_session(str(path))
         names = session.input_names
@@ -105,7 +116,7 @@ class Subject:
         builder = _core.PlanBuilder(machine)
         given = [builder.add_value(name) for name in names]
         answers = []
-        for gpu in range(GPU, len(machine.stats()["devices"])):
+        for gpu in gpus or range(GPU, len(machine.stats()["devices"])):
             moved, made = [], []
             for name, value in zip(names, given, strict=True):
                 moved.append((name, builder.add_value(name)))

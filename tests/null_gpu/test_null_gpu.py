@@ -24,10 +24,12 @@ def gpu(tmp_path_factory: pytest.TempPathFactory) -> NullGpu:
     return compiled(tmp_path_factory.mktemp("null_gpu"))
 
 
-def test_the_provider_does_as_the_core_expects(gpu: NullGpu) -> None:
-    cases = HERE / "provider_on_null_gpu.py"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(cases)]
-    done = subprocess.run(command, env=gpu.environment, capture_output=True, text=True, timeout=900)
+@pytest.mark.parametrize(("cases", "gpus"), [("provider", "1"), ("two_gpus", "2")])
+def test_the_provider_does_as_the_core_expects(gpu: NullGpu, cases: str, gpus: str) -> None:
+    file = HERE / f"{cases}_on_null_gpu.py"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
+    environment = {**gpu.environment, "FAKE_GPUS": gpus}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -173,7 +173,7 @@ struct Fake {
   std::string ignored;
   std::map<std::string, std::function<void()>> during;
   bool computes_nothing = false;
-  std::unique_ptr<Stream> null_stream;
+  std::array<std::unique_ptr<Stream>, max_gpus> null_streams;
 };
 
 Fake* fake() {
@@ -293,15 +293,18 @@ int forbid_device_wide(const char* function) {
   return code;
 }
 
-/// Only null: those who use it otherwise wait for streams that they do not know.
+/// That of the current GPU. Only null: those who use it otherwise wait for streams that they do not
+/// know.
 Stream* null_stream() {
   Fake& f = *fake();
-  if (f.null_stream == nullptr) {
-    f.null_stream = std::make_unique<Stream>();
-    f.null_stream->id = max_streams - 1;
-    f.in_order.push_back(f.null_stream.get());
+  const auto gpu = static_cast<std::size_t>(current_gpu);
+  std::unique_ptr<Stream>& found = f.null_streams[gpu];
+  if (found == nullptr) {
+    found = std::make_unique<Stream>();
+    found->id = max_streams - 1 - gpu;
+    f.in_order.push_back(found.get());
   }
-  return f.null_stream.get();
+  return found.get();
 }
 
 Stream* find_stream(void* handle, const char* function) {
@@ -316,7 +319,7 @@ Stream* find_stream(void* handle, const char* function) {
 /// A stream that the calling thread submits to; each is one thread's.
 Stream* submit_to(void* handle, const char* function) {
   Stream* const found = find_stream(handle, function);
-  if (found == nullptr || found == fake()->null_stream.get()) return found;
+  if (found == nullptr || handle == nullptr) return found;
   const auto caller = std::this_thread::get_id();
   if (found->submitter == std::thread::id{}) found->submitter = caller;
   if (found->submitter != caller) violation(std::string(function) + " from a second thread");
@@ -1137,7 +1140,7 @@ EXPORT void fakeCudaReset(std::uint64_t seed) {
   f.allocations.clear();
   f.ranges.clear();
   f.in_order.clear();
-  f.null_stream.reset();
+  for (auto& stream : f.null_streams) stream.reset();
   f.computes_nothing = false;
   f.host = {};
   f.sealed = false;
