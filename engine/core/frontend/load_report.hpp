@@ -19,8 +19,9 @@ class LoadReport {
     if (machine_ == &machine && now_ns - made_ns_ < fresh_ns) return text_;
     machine_ = &machine;
     made_ns_ = now_ns;
-    text_ = std::string(load_format) +
-            " named_metrics.wait_ns=" + std::to_string(machine.admission().wait_ns(now_ns));
+    text_ = load_format;
+    text_ += " named_metrics.wait_ns=";
+    text_ += std::to_string(machine.admission().wait_ns(now_ns));
     return text_;
   }
 
