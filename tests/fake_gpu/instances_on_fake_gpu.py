@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import surplus
+from bench.gpu_check.parts import ModelSpec
+from bench.gpu_check.setting import Setting
+from bench.gpu_check.units import instances
 from surplus import models
 from surplus.engine.devices.machines import close_machines, machine_for
 from surplus.engine.devices.parsing import parse_devices
@@ -45,11 +48,23 @@ def test_a_query_passes_from_one_instance_to_the_other(file: Path) -> None:
 
 
 def test_a_model_is_loaded_onto_both(file: Path) -> None:
-    model = surplus.load(file, DEVICES_TEXT, inputs=INPUTS, cache=file.parent / "cache")
+    model = surplus.load(
+        file, ",".join(spec.text for spec in DEVICES), inputs=INPUTS, cache=file.parent / "cache"
+    )
     right = surplus.load(file, "cpu:1", cache=file.parent / "cache").run(INPUTS)
     for name, answer in model.run(INPUTS).items():
         np.testing.assert_allclose(answer, right[name], rtol=1e-5, atol=1e-6)
     close_machines()
 
 
-DEVICES_TEXT = ",".join(spec.text for spec in DEVICES)
+def test_the_gpu_check_compares_them_with_lanes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instances, "INSTANCES", 2)  # the fake has sixteen streams
+    setting = Setting("cpu:1,cuda:0:4", tmp_path, tmp_path, 0.1)
+    assert instances.opened(setting) == ("cpu:1,cuda:0:2", "cpu:1,cuda:0:1,cuda:0.1:1")
+    found = instances.measure(ModelSpec("multi_task", PARAMETERS), setting)
+    values = {row.what: row for row in found.figures}
+    assert values["peak throughput: opened 2 times, a lane each / once"].value
+    assert values["outputs: opened several times against once"].met
+    close_machines()
