@@ -31,6 +31,7 @@ TOOLS = (
     "kubectl",
     "prometheus",
     "tritonserver",
+    "ray",
 )
 """Of others: what they are asked is theirs."""
 

@@ -102,7 +102,7 @@ const std::vector<FrontModel>& models() {
   static const std::vector<FrontModel> all = [] {
     std::vector<FrontModel> made(std::size(types));
     for (std::size_t i = 0; i < made.size(); ++i) {
-      made[i].name = types[i].name;
+      made[i].called = std::make_shared<ModelName>(ModelName{types[i].name, ""});
       made[i].inputs = {{"a", types[i].name, types[i].number, std::vector<std::int64_t>{2, 3}},
                         {"b", types[i].name, types[i].number, std::vector<std::int64_t>{-1, -1}},
                         {"c", types[i].name, types[i].number, std::nullopt}};
@@ -135,7 +135,8 @@ void answer(const Message& message) {
   static const SharedMemory shared;
   InferRequest request;
   if (!request.read(message.content())) return;
-  const auto model = std::ranges::find(models(), request.model, &FrontModel::name);
+  const auto name = [](const FrontModel& model) { return std::string_view(model.called->name); };
+  const auto model = std::ranges::find(models(), request.model, name);
   if (model == models().end()) return;
   static_cast<void>(priority_of(request.priority));
   try {
