@@ -102,7 +102,7 @@ def full(workers: int) -> tuple[Part, ...]:
         Part("dlrm", _DLRM, 10),
         Part("copies", _NO_MODEL, 5),
         Part("several_gpus", _DETECTORS[:1], 15),
-        Part("instances", _DETECTORS[:1], 15),
+        Part("instances", _DETECTORS[:1], 10),
         Part("profile", _DETECTORS[:1], 5),
         Part("outputs", every, 10, min(workers, 4)),
         Part("tensorrt", _LINEAR[:1], 10),
