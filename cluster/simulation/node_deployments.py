@@ -19,18 +19,20 @@ def node_deployments(plan: ClusterPlan, models: Sequence[ClusterModel]) -> dict[
     own: dict[int, list[Replica]] = defaultdict(list)
     for replica in plan.replicas:
         own[plan.strips[replica.strip].node].append(replica)
-    return {node: _deployment(plan, replicas, models) for node, replicas in own.items()}
+    every = range(len(models))
+    return {node: deployment_of(plan, rows, every, models) for node, rows in own.items()}
 
 
-def _deployment(
-    plan: ClusterPlan, own: Sequence[Replica], models: Sequence[ClusterModel]
+def deployment_of(
+    plan: ClusterPlan, own: Sequence[Replica], here: Sequence[int], models: Sequence[ClusterModel]
 ) -> Deployment:
+    """These replicas of one node; models by their places in ``here``, which has their indices."""
     strips = sorted({replica.strip for replica in own})
     return Deployment(
         tuple(Partition(plan.strips[s].device, plan.strips[s].share_percent) for s in strips),
         tuple(
             Assignment(
-                replica.model,
+                here.index(replica.model),
                 strips.index(replica.strip),
                 replica.batch * models[replica.model].items,
                 plan.strips[replica.strip].period_ns,

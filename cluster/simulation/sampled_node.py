@@ -16,16 +16,16 @@ from surplus.cluster.frame.cluster_model import ClusterModel
 from surplus.cluster.frame.cluster_plan import ClusterPlan, Replica
 from surplus.cluster.frame.fleet import Fleet
 from surplus.cluster.queueing.overflow import Floats
+from surplus.cluster.simulation.node_deployments import deployment_of
 from surplus.colocation.arrivals.steady import Poisson
 from surplus.colocation.frame.clock import NS_PER_S
 from surplus.colocation.frame.controller import Controller
-from surplus.colocation.frame.deployment import Assignment, Deployment
+from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.dispatcher import DISPATCHERS, Context
 from surplus.colocation.frame.load import Load, Stream, merge
 from surplus.colocation.frame.predictor import PREDICTORS
 from surplus.colocation.frame.query import Outcome
 from surplus.colocation.frame.record import Record
-from surplus.colocation.frame.service import Partition
 from surplus.colocation.randomness.noise import NOISES
 from surplus.colocation.simulation.virtual_executor import VirtualExecutor
 from surplus.colocation.truths.truth import ProfileTruth
@@ -69,30 +69,11 @@ def simulate_node(
         return NodeSample((), np.zeros(0), np.zeros(0))
     own = [replica for replica in own if replica.model in here]
     load = _load(plan, own, here, models, rates_per_s, round(duration_s * NS_PER_S), generator)
-    record = _served(_deployment(plan, own, here, models), here, models, fleet, node, load)
+    record = _served(deployment_of(plan, own, here, models), here, models, fleet, node, load)
     good = np.frombuffer(record.outcome, np.int8) == Outcome.IN_TIME
     queries = np.bincount(load.service, minlength=len(here)).astype(np.float64)
     in_time = np.bincount(load.service, good, len(here)).astype(np.float64)
     return NodeSample(tuple(here), queries, in_time)
-
-
-def _deployment(
-    plan: ClusterPlan, own: Sequence[Replica], here: Sequence[int], models: Sequence[ClusterModel]
-) -> Deployment:
-    strips = sorted({replica.strip for replica in own})
-    return Deployment(
-        tuple(Partition(plan.strips[s].device, plan.strips[s].share_percent) for s in strips),
-        tuple(
-            Assignment(
-                here.index(replica.model),
-                strips.index(replica.strip),
-                replica.batch * models[replica.model].items,
-                plan.strips[replica.strip].period_ns,
-                replica.rate_per_s,
-            )
-            for replica in own
-        ),
-    )
 
 
 def _load(

@@ -10,7 +10,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
-from surplus.engine.cli.bearer import bearer
+from surplus.engine.bearer import bearer
 from surplus.engine.errors import ConfigError, EngineError
 
 _TIMEOUT_S = 10.0

@@ -10,7 +10,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from surplus.engine.cli.bearer import bearer
+from surplus.engine.bearer import bearer
 from surplus.engine.errors import EngineError
 
 

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
     from dataclasses import replace
 
-    from surplus.engine.cli.bearer import token
+    from surplus.engine.bearer import token
     from surplus.engine.proxy.life import route
     from surplus.engine.proxy.route_params import RouteParams
     from surplus.engine.serving.server_params import FrontEnd

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from urllib.request import Request, urlopen
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from surplus.engine.bearer import bearer
 from surplus.engine.deployment.staged_models import Versions
 from surplus.engine.errors import UnavailableError, one_line
 
@@ -74,10 +74,8 @@ def ask(address: str) -> ServerState:
 
 
 def _answer(url: str, body: bytes | None = None) -> bytes:
-    token = os.environ.get("SURPLUS_TOKEN", "")
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
-        with urlopen(Request(url, body, headers), timeout=_TIMEOUT_S) as answer:
+        with urlopen(Request(url, body, dict(bearer())), timeout=_TIMEOUT_S) as answer:
             read: bytes = answer.read(_LARGEST_BYTES)
             return read
     except (URLError, HTTPException, OSError) as error:

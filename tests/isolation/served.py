@@ -77,6 +77,14 @@ def served(folder: Path, *options: str, python_front: bool = False) -> Iterator[
             process.terminate()
 
 
+@contextmanager
+def serving(repository: Path, port: int) -> Iterator[Serving]:
+    """Serve it on one lane and a port of one's choice, with the cache beside it."""
+    options = ("--devices", "cpu:1", "--cache", str(repository.parent / "cache"))
+    with served(repository, *options, "--no-metrics", "--port", str(port)) as server:
+        yield server
+
+
 def until(holds: Callable[[], object]) -> object:
     """What it returns once that is true."""
     end_s = time.monotonic() + WAIT_S

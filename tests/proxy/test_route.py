@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -21,7 +21,7 @@ import tritonclient.http as triton_http
 from tritonclient.utils import InferenceServerException
 
 from bench.infrastructure.ports import free_port
-from tests.isolation.served import WAIT_S, Serving, served, until, write_model
+from tests.isolation.served import WAIT_S, Serving, serving, until, write_model
 from tests.proxy.routed import COMMAND, counted, get, routed
 
 X = np.arange(4, dtype=np.float32)
@@ -32,13 +32,6 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("proxy")
     write_model(folder, "neg")
     return folder
-
-
-@contextmanager
-def serving(repository: Path, port: int) -> Iterator[Serving]:
-    options = ("--devices", "cpu:1", "--cache", str(repository.parent / "cache"))
-    with served(repository, *options, "--no-metrics", "--port", str(port)) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

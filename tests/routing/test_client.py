@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import grpc
@@ -22,7 +22,7 @@ from surplus.loadgen.clients.tensors import from_array
 from surplus.routing.client_params import EjectionParams
 from surplus.routing.errors import QueryError
 from surplus.routing.load_report import ASK, wait_ns_in
-from tests.isolation.served import WAIT_S, Serving, served, until, write_model
+from tests.isolation.served import WAIT_S, Serving, serving, until, write_model
 
 X = np.arange(4, dtype=np.float32)
 PARAMS = surplus.ClientParams(ejection=EjectionParams(eject_s=0.2, most_eject_s=0.2))
@@ -33,13 +33,6 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("routing")
     write_model(folder, "neg")
     return folder
-
-
-@contextmanager
-def serving(repository: Path, port: int) -> Iterator[Serving]:
-    options = ("--devices", "cpu:1", "--cache", str(repository.parent / "cache"))
-    with served(repository, *options, "--no-metrics", "--port", str(port)) as server:
-        yield server
 
 
 @pytest.fixture

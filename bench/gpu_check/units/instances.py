@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bench.gpu_check.contender import of_model
-from bench.gpu_check.figures import SAME_OUTPUTS, Found, figure
+from bench.gpu_check.figures import Found, figure
 from bench.gpu_check.parts import ModelSpec
-from bench.gpu_check.queries import peak_per_s
-from bench.gpu_check.relative_error import relative_error
 from bench.gpu_check.setting import Setting
-from bench.gpu_check.subject import Subject
+from bench.gpu_check.two_ways import two_ways
 
 INSTANCES = 4
 
@@ -20,20 +17,16 @@ def measure(spec: ModelSpec, setting: Setting) -> Found:
     what = f"peak throughput: opened {INSTANCES} times, a lane each / once"
     if setting.is_emulated:
         return Found((figure(what, None, note="an emulated GPU is opened once"),), {})
-    once, often = (Subject(spec, replace(setting, devices=text)) for text in opened(setting))
-    contenders = [of_model(s.setting.devices, s.engine(), s.inputs) for s in (once, often)]
-    peaks = [peak_per_s(contender, setting.budget_s / 2) for contender in contenders]
-    same, other = (contender.run() for contender in contenders)
-    chosen = often.engine().throughput_plan
+    devices = opened(setting)
+    found = two_ways(spec, setting, devices, setting.budget_s / 2)
     rows = (
-        figure(what, peaks[1][0] / peaks[0][0]),
-        figure(
-            "outputs: opened several times against once", relative_error(other, same), SAME_OUTPUTS
-        ),
+        figure(what, found.ratio),
+        found.same_outputs("opened several times against once"),
     )
     details = {
-        "peak per s, in flight": dict(zip((c.name for c in contenders), peaks, strict=True)),
-        "throughput plan": "" if chosen is None else chosen.text,
+        "devices": devices,
+        "peak per s, in flight": found.peaks,
+        "throughput plan": found.throughput_plan,
     }
     return Found(rows, details)
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
-from bench.gpu_check.contender import of_model
-from bench.gpu_check.figures import SAME_OUTPUTS, Bar, Figure, Found, figure
+from bench.gpu_check.figures import Bar, Figure, Found, figure
 from bench.gpu_check.parts import ModelSpec
-from bench.gpu_check.queries import peak_per_s
-from bench.gpu_check.relative_error import relative_error
 from bench.gpu_check.setting import Setting
-from bench.gpu_check.subject import Subject
+from bench.gpu_check.two_ways import two_ways
 from surplus.engine.devices.cuda_driver import read_driver
 from surplus.engine.devices.machines import open_machine
 from surplus.engine.devices.spec import DeviceSpec
@@ -34,23 +31,18 @@ def measure(spec: ModelSpec, setting: Setting) -> Found:
     if count < 2:
         return Found((figure("GPUs", count, note="several are needed for more"),), {})
     links = [] if setting.is_emulated else list(peer_links(specs[1:], open_machine))
-    everywhere = replace(setting, devices=",".join(device.text for device in specs))
-    one, several = Subject(spec, setting), Subject(spec, everywhere)
-    contenders = [of_model(s.setting.devices, s.engine(), s.inputs) for s in (one, several)]
-    peaks = [peak_per_s(contender, setting.budget_s / 3) for contender in contenders]
-    same, other = (contender.run() for contender in contenders)
+    everywhere = ",".join(device.text for device in specs)
+    found = two_ways(spec, setting, (setting.devices, everywhere), setting.budget_s / 3)
     bar = Bar(f">= {_OF_EACH * count:.3g}", least=_OF_EACH * count)
     rows = (
-        figure(f"peak throughput: {count} GPUs / one", peaks[1][0] / peaks[0][0], bar),
-        figure("outputs: several GPUs against one", relative_error(other, same), SAME_OUTPUTS),
+        figure(f"peak throughput: {count} GPUs / one", found.ratio, bar),
+        found.same_outputs("several GPUs against one"),
         *_copies(links),
     )
-    model = several.engine()
-    chosen = model.throughput_plan
     details = {
-        "devices": everywhere.devices,
-        "peak per s, in flight": peaks,
-        "throughput plan": "" if chosen is None else chosen.text,
+        "devices": everywhere,
+        "peak per s, in flight": found.peaks,
+        "throughput plan": found.throughput_plan,
         "links": [asdict(link) for link in links],
     }
     return Found(rows, details)

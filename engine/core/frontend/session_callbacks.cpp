@@ -1,37 +1,19 @@
 #include "frontend/session_callbacks.hpp"
 
-#include <algorithm>
-#include <exception>
-#include <string_view>
+#include "http2/callbacks.hpp"
 
 namespace engine::frontend {
 
 namespace {
 
-constexpr std::size_t largest_sent_frame = 256 * 1024;
 /// Of a connection, before it is over: what attackers send in floods.
 constexpr std::size_t most_acknowledgements = 1000, most_settings = 32, most_continuations = 8;
 constexpr std::uint64_t reset_burst = 10'000, resets_a_second = 2'000;
 
-std::string_view text(const std::uint8_t* data, std::size_t bytes) {
-  return {reinterpret_cast<const char*>(data), bytes};
-}
-
-/// No exception passes through the library.
-template <typename Action>
-int guarded(Action&& action) noexcept {
-  try {
-    action();
-    return http2::status::ok;
-  } catch (const std::exception&) {
-    return http2::status::callback_failure;  // out of memory: the connection ends
-  }
-}
-
 }  // namespace
 
 int SessionCallbacks::begin_headers(http2::Session*, const http2::FrameHeader* frame, void* user) {
-  return guarded([&] {
+  return http2::guarded([&] {
     if (frame->type == http2::frame::headers && of(user).find(frame->stream) == nullptr)
       of(user).begin_call(frame->stream);
   });
@@ -40,25 +22,24 @@ int SessionCallbacks::header(http2::Session*, const http2::FrameHeader* frame,
                              const std::uint8_t* name, std::size_t name_bytes,
                              const std::uint8_t* value, std::size_t value_bytes, std::uint8_t,
                              void* user) {
-  return guarded([&] {
+  return http2::guarded([&] {
     if (Call* const call = of(user).find(frame->stream))
-      of(user).take_header(*call, text(name, name_bytes), text(value, value_bytes));
+      of(user).take_header(*call, http2::text(name, name_bytes), http2::text(value, value_bytes));
   });
 }
 int SessionCallbacks::frame(http2::Session*, const http2::FrameHeader* frame, void* user) {
-  return guarded([&] {
+  return http2::guarded([&] {
     Http2Connection& connection = of(user);
     Call* const call = connection.find(frame->stream);
     if (call == nullptr) return;
     if (frame->type == http2::frame::headers && call->received_ns == 0)
       connection.headers_end(*call);
-    const bool may_end = frame->type == http2::frame::headers || frame->type == http2::frame::data;
-    if (may_end && (frame->flags & http2::frame::end_stream) != 0) connection.half_close(*call);
+    if (http2::ends_stream(*frame)) connection.half_close(*call);
   });
 }
 int SessionCallbacks::data(http2::Session* session, std::uint8_t, std::int32_t stream,
                            const std::uint8_t* data, std::size_t bytes, void* user) {
-  return guarded([&] {
+  return http2::guarded([&] {
     Http2Connection& connection = of(user);
     static_cast<void>(connection.api_.consume_connection(session, bytes));
     Call* const call = connection.find(stream);
@@ -68,7 +49,7 @@ int SessionCallbacks::data(http2::Session* session, std::uint8_t, std::int32_t s
   });
 }
 int SessionCallbacks::closed(http2::Session*, std::int32_t stream, std::uint32_t, void* user) {
-  return guarded([&] { of(user).close_call(stream); });
+  return http2::guarded([&] { of(user).close_call(stream); });
 }
 ssize_t SessionCallbacks::read(http2::Session*, std::int32_t, std::uint8_t*, std::size_t most,
                                std::uint32_t* flags, void** source, void* user) {
@@ -76,17 +57,11 @@ ssize_t SessionCallbacks::read(http2::Session*, std::int32_t, std::uint8_t*, std
 }
 int SessionCallbacks::send_data(http2::Session*, http2::FrameHeader*, const std::uint8_t* header,
                                 std::size_t bytes, void** source, void* user) {
-  return guarded([&] {
+  return http2::guarded([&] {
     constexpr std::size_t header_bytes = 9;
     of(user).out_.append({reinterpret_cast<const std::byte*>(header), header_bytes});
     of(user).send_out(*static_cast<Call*>(*source), bytes);
   });
-}
-ssize_t SessionCallbacks::frame_length(http2::Session*, std::uint8_t, std::int32_t,
-                                       std::int32_t connection, std::int32_t stream,
-                                       std::uint32_t frame, void*) {
-  const auto window = static_cast<std::size_t>(std::max(1, std::min(connection, stream)));
-  return static_cast<ssize_t>(std::min({window, std::size_t{frame}, largest_sent_frame}));
 }
 
 http2::Callbacks* SessionCallbacks::made(const http2::Api& api) {
@@ -98,7 +73,7 @@ http2::Callbacks* SessionCallbacks::made(const http2::Api& api) {
   api.set_on_data_chunk_recv(callbacks, data);
   api.set_on_stream_close(callbacks, closed);
   api.set_send_data(callbacks, send_data);
-  api.set_data_read_length(callbacks, frame_length);
+  api.set_data_read_length(callbacks, http2::frame_length);
   return callbacks;
 }
 http2::Option* SessionCallbacks::options(const http2::Api& api) {

@@ -27,9 +27,6 @@ struct SessionCallbacks {
   static int closed(http2::Session*, std::int32_t stream, std::uint32_t error, void* user);
   static int send_data(http2::Session*, http2::FrameHeader*, const std::uint8_t* header,
                        std::size_t bytes, void** source, void* user);
-  static ssize_t frame_length(http2::Session*, std::uint8_t type, std::int32_t stream,
-                              std::int32_t connection_window, std::int32_t stream_window,
-                              std::uint32_t frame, void* user);
 };
 
 }  // namespace engine::frontend

@@ -1,62 +1,41 @@
 #include "replicas/line_callbacks.hpp"
 
 #include <algorithm>
-#include <exception>
+
+#include "http2/callbacks.hpp"
 
 namespace engine::replicas {
-
-namespace {
-
-constexpr std::size_t largest_sent_frame = 256 * 1024;
-
-std::string_view text(const std::uint8_t* data, std::size_t bytes) {
-  return {reinterpret_cast<const char*>(data), bytes};
-}
-
-/// No exception passes through the library.
-template <typename Action>
-int guarded(Action&& action) noexcept {
-  try {
-    action();
-    return http2::status::ok;
-  } catch (const std::exception&) {
-    return http2::status::callback_failure;  // out of memory: the connection ends
-  }
-}
-
-}  // namespace
 
 int LineCallbacks::header(http2::Session*, const http2::FrameHeader* frame,
                           const std::uint8_t* name, std::size_t name_bytes,
                           const std::uint8_t* value, std::size_t value_bytes, std::uint8_t,
                           void* user) {
-  return guarded([&] {
+  return http2::guarded([&] {
     if (auto* const call = of(user).find(frame->stream))
-      of(user).take_header(*call, text(name, name_bytes), text(value, value_bytes));
+      of(user).take_header(*call, http2::text(name, name_bytes), http2::text(value, value_bytes));
   });
 }
 
 int LineCallbacks::frame(http2::Session*, const http2::FrameHeader* frame, void* user) {
-  return guarded([&] {
+  return http2::guarded([&] {
     ReplicaLine& line = of(user);
     if (frame->type == http2::frame::settings) line.is_up_ = true;
     if (frame->type == http2::frame::goaway) line.is_leaving_ = true;
-    const bool may_end = frame->type == http2::frame::headers || frame->type == http2::frame::data;
-    if (!may_end || (frame->flags & http2::frame::end_stream) == 0) return;
+    if (!http2::ends_stream(*frame)) return;
     if (auto* const call = line.find(frame->stream)) line.end_of_answer(*call);
   });
 }
 
 int LineCallbacks::data(http2::Session*, std::uint8_t, std::int32_t stream,
                         const std::uint8_t* data, std::size_t bytes, void* user) {
-  return guarded([&] {
+  return http2::guarded([&] {
     if (auto* const call = of(user).find(stream))
       of(user).take_data(*call, {reinterpret_cast<const std::byte*>(data), bytes});
   });
 }
 
 int LineCallbacks::closed(http2::Session*, std::int32_t stream, std::uint32_t error, void* user) {
-  return guarded([&] { of(user).close(stream, error); });
+  return http2::guarded([&] { of(user).close(stream, error); });
 }
 
 ssize_t LineCallbacks::read(http2::Session*, std::int32_t, std::uint8_t*, std::size_t most,
@@ -70,15 +49,8 @@ ssize_t LineCallbacks::read(http2::Session*, std::int32_t, std::uint8_t*, std::s
 
 int LineCallbacks::send_data(http2::Session*, http2::FrameHeader*, const std::uint8_t* header,
                              std::size_t bytes, void** source, void* user) {
-  return guarded(
+  return http2::guarded(
       [&] { of(user).send_out(*static_cast<ReplicaLine::LineCall*>(*source), header, bytes); });
-}
-
-ssize_t LineCallbacks::frame_length(http2::Session*, std::uint8_t, std::int32_t,
-                                    std::int32_t connection, std::int32_t stream,
-                                    std::uint32_t most, void*) {
-  const auto window = static_cast<std::size_t>(std::max(1, std::min(connection, stream)));
-  return static_cast<ssize_t>(std::min({window, std::size_t{most}, largest_sent_frame}));
 }
 
 http2::Callbacks* LineCallbacks::made(const http2::Api& api) {
@@ -89,7 +61,7 @@ http2::Callbacks* LineCallbacks::made(const http2::Api& api) {
   api.set_on_data_chunk_recv(callbacks, data);
   api.set_on_stream_close(callbacks, closed);
   api.set_send_data(callbacks, send_data);
-  api.set_data_read_length(callbacks, frame_length);
+  api.set_data_read_length(callbacks, http2::frame_length);
   return callbacks;
 }
 

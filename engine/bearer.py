@@ -1,4 +1,4 @@
-"""The token by which verbs that ask a server say who they are."""
+"""The token by which who asks a server says who that is: verbs, and agents of a deployment."""
 
 from __future__ import annotations
 
