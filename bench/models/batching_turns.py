@@ -42,9 +42,9 @@ class ServedTurn(NamedTuple):
     rows : float
         Of a call of the model, on average; nan where the server does not tell.
     stolen : float
-        Share of the cores' time that the host took.
+        Share of the cores' time that the host and other processes took.
     attempts : int
-        1, and one more for each time that the host took too much.
+        1, and one more for each time that they took too much.
     """
 
     way: str
