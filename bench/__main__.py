@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -105,11 +106,19 @@ def runnable() -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def summary(module: str) -> str:
-    """The first line of what a module says it does."""
+def told(module: str) -> str:
+    """What a module says it does."""
+    return ast.get_docstring(ast.parse(_text(module))) or ""
+
+
+def takes_words(module: str) -> bool:
+    """Whether a module reads its command line."""
+    return re.search(r"ArgumentParser|sys\.argv|parse_args", _text(module)) is not None
+
+
+def _text(module: str) -> str:
     path = _FOLDER.parent.joinpath(*module.split("."))
-    text = (path / "__main__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
-    return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+    return (path / "__main__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
 
 
 def main() -> int:
@@ -118,7 +127,8 @@ def main() -> int:
     known = runnable()
     if words == ["--list"]:
         for name, module in known.items():
-            print(f"{name:24} {summary(module)}")
+            first_line, _, _ = told(module).partition("\n")
+            print(f"{name:24} {first_line}")
         return 0
     first = next((i for i, word in enumerate(words) if word not in known), len(words))
     names, options = words[:first] or list(TABLES), words[first:]
@@ -127,6 +137,12 @@ def main() -> int:
         return 2
     if options and len(names) > 1:
         print(f"{options[0]}: options are for one bench, not {len(names)}", file=sys.stderr)
+        return 2
+    if options and not takes_words(known[names[0]]):
+        if {*options} & {"-h", "--help"}:
+            print(told(known[names[0]]))
+            return 0
+        print(f"{options[0]}: {names[0]} takes no options", file=sys.stderr)
         return 2
     if stored := [name for name in names if name in TABLES]:
         changed = uncommitted()

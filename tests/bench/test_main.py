@@ -45,6 +45,7 @@ def test_what_there_is_is_listed_with_what_it_does() -> None:
     [
         (["none_such"], "no bench 'none_such'; there are: abacus_"),
         (["timing"], "no bench 'timing'"),
+        (["placement_evaluator", "--quick"], "--quick: placement_evaluator takes no options"),
         (["size", "memory", "--quick"], "--quick: options are for one bench, not 2"),
     ],
 )
@@ -58,6 +59,13 @@ def test_options_are_the_benchs_own() -> None:
     done = bench("fuzz_models", "--help")
     assert done.returncode == 0
     assert "--seed" in done.stdout
+
+
+def test_one_without_options_says_what_it_does_and_runs_not() -> None:
+    done = bench("placement_evaluator", "--help")
+    assert done.returncode == 0
+    assert "placements a second" in done.stdout
+    assert "|" not in done.stdout
 
 
 def test_words_behind_a_name_are_the_benchs_own() -> None:
