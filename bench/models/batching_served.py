@@ -4,13 +4,13 @@ Servers of ours in three ways, with ``dynamic_batching`` of a delay, with batche
 themselves, and with none; and Triton with the same delay, where it is here (``make triton``; ONNX
 Runtime in its Python backend, an instance a core). All are up at once, and all but the one whose
 turn it is are idle. In each round they are asked in turns at a ladder of fixed rates of Poisson
-arrivals (``batching_ladder.py``), a couple of seconds each after a short warm-up, the same arrivals
-of all; ``batching_turns.py`` says which rate a way holds, and what batches lose of the queries that
-are in time one by one. A turn is taken again if the host or other processes took more than 3 % of
-the cores meanwhile.
+arrivals (``batching_ladder.py``), a couple of seconds each and some hundred queries at least, after
+a short warm-up, the same arrivals of all; ``batching_turns.py`` says which rate a way holds, and
+what batches lose of the queries that are in time one by one. A turn is taken again if the host or
+other processes took more than 3 % of the cores meanwhile.
 
 The target of 99 % is ten times what a query alone takes one by one, and 50 ms at least. The ladder
-begins at 0.7 of what a server without batches answers to four waiting clients a core.
+begins at 0.6 of what a server without batches answers to four waiting clients a core.
 
 Bars: within the target as much as Triton, and 1.2 times ours one by one; nothing lost that was in
 time alone. Rows of a call are of the server's statistics over a turn. Answers are compared with the
@@ -61,6 +61,9 @@ _RTOL, _ATOL = 1e-3, 1e-4
 _TARGET_LONE, _TARGET_LEAST_MS = 10, 50.0
 """So often what a query takes alone. With a target that is near that hardly any rate is held. Nor
 with one below what a shared machine takes a core away for now and then."""
+
+_LEAST_QUERIES = 400
+"""Of a turn: 1 % of fewer is chance."""
 
 _LOOK_S = 3.0
 _USERS_A_CORE = 4
@@ -159,9 +162,10 @@ def measured(name: str, args: argparse.Namespace) -> tuple[float, Sequence[Serve
         if lone is None or many.latency is None:
             raise RuntimeError(f"{name}: no query succeeds")
         target_ms = args.target or max(_TARGET_LONE * lone.p50_ns / 1e6, _TARGET_LEAST_MS)
-        ladder = Ladder(servers, target_ms, args.seconds)
+        lowest_per_s = args.lowest * many.throughput_per_s
+        ladder = Ladder(servers, target_ms, max(args.seconds, _LEAST_QUERIES / lowest_per_s))
         for round_number in range(args.rounds):
-            ladder.climb(args.lowest * many.throughput_per_s, args.step, round_number)
+            ladder.climb(lowest_per_s, args.step, round_number)
     return target_ms, ladder.turns
 
 
@@ -173,8 +177,8 @@ def main() -> None:
     add("--target", type=float, metavar="MS", help="of 99 %%; else ten times a query alone, and 50")
     add("--delay-us", type=int, default=2_000, metavar="US")
     add("--rounds", type=int, default=3)
-    add("--seconds", type=float, default=2.0, help="of a turn (%(default)s)")
-    add("--lowest", type=float, default=0.7, help="rate, of a closed loop's (%(default)s)")
+    add("--seconds", type=float, default=2.0, help="of a turn, at least (%(default)s)")
+    add("--lowest", type=float, default=0.6, help="rate, of a closed loop's (%(default)s)")
     add("--step", type=float, default=1.06, help="from a rate to the next (%(default)s)")
     add("--dry", action="store_true", help="store nothing")
     args = parser.parse_args()
