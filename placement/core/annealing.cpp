@@ -12,7 +12,7 @@ namespace placement {
 namespace {
 
 /// The start and its length.
-Plan start_of(const Problem& problem, const Placed& placed, const Constants& constants) {
+RankedPlacement start_of(const Problem& problem, const Placed& placed, const Constants& constants) {
   Simulation simulation(problem);
   simulation.run(placed);
   if (!Room(problem, constants).holds(simulation))

@@ -43,7 +43,7 @@ class Annealing {
 
   [[nodiscard]] Ns best_ns() const noexcept { return best_.makespan_ns(); }
   /// The best so far.
-  [[nodiscard]] Plan best() const { return best_.plan(); }
+  [[nodiscard]] RankedPlacement best() const { return best_.plan(); }
   // Relaxed: a count, which orders nothing.
   [[nodiscard]] std::int64_t evaluations() const noexcept {
     return evaluations_.load(std::memory_order_relaxed);

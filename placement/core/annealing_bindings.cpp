@@ -54,7 +54,7 @@ limit. A plan of target_ns ends the search.)")
       .def(
           "best",
           [](const Annealing& annealing) {
-            Plan plan = annealing.best();
+            RankedPlacement plan = annealing.best();
             return std::tuple(std::move(plan.device_of), std::move(plan.priority));
           },
           "Devices and ranks of the best plan so far, by task.")

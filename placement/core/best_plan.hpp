@@ -13,7 +13,7 @@
 namespace placement {
 
 /// A placement that owns its numbers: devices and ranks by task.
-struct Plan {
+struct RankedPlacement {
   std::vector<std::int64_t> device_of, priority;
   Ns makespan_ns = 0;
 
@@ -23,7 +23,7 @@ struct Plan {
 /// Thread-safe. Plans are offered much more often than asked for, and as the search has them.
 class BestPlan {
  public:
-  explicit BestPlan(const Plan& plan)
+  explicit BestPlan(const RankedPlacement& plan)
       : device_of_(plan.device_of.begin(), plan.device_of.end()),
         rank_of_(plan.priority.begin(), plan.priority.end()),
         makespan_ns_(plan.makespan_ns) {}
@@ -32,7 +32,7 @@ class BestPlan {
   [[nodiscard]] Ns makespan_ns() const noexcept {
     return makespan_ns_.load(std::memory_order_relaxed);
   }
-  [[nodiscard]] Plan plan() const {
+  [[nodiscard]] RankedPlacement plan() const {
     const std::scoped_lock lock(mutex_);
     return {
         {device_of_.begin(), device_of_.end()}, {rank_of_.begin(), rank_of_.end()}, makespan_ns()};

@@ -39,7 +39,7 @@ double middle_ns(const Problem& problem) {
 
 }  // namespace
 
-Chain::Chain(const Problem& problem, const Constants& constants, const Plan& start,
+Chain::Chain(const Problem& problem, const Constants& constants, const RankedPlacement& start,
              std::uint64_t seed, const Limits& limits, BestPlan& best)
     : problem_(problem),
       limits_(limits),
@@ -85,7 +85,7 @@ void Chain::try_change(double temperature_ns) {
 void Chain::take_stock(double temperature_ns) {
   const double behind_ns = static_cast<double>(replay_.makespan_ns() - best_.makespan_ns());
   if (behind_ns > patience * temperature_ns) replay_.reset(best_.plan().placed());
-  const Plan before = plan();
+  const RankedPlacement before = plan();
   line_up();
   if (replay_.makespan_ns() > before.makespan_ns || !has_room())
     replay_.reset(before.placed());
@@ -94,7 +94,7 @@ void Chain::take_stock(double temperature_ns) {
 }
 
 void Chain::line_up() {
-  Plan found = plan();
+  RankedPlacement found = plan();
   std::vector<Index> tasks(found.device_of.size());
   std::iota(tasks.begin(), tasks.end(), 0);
   std::ranges::sort(
@@ -116,7 +116,7 @@ void Chain::note_best() {
 }
 
 /// With what was changed.
-Plan Chain::plan() const {
+RankedPlacement Chain::plan() const {
   const auto devices = replay_.devices();
   const auto ranks = replay_.ranks();
   return {{devices.begin(), devices.end()}, {ranks.begin(), ranks.end()}, replay_.makespan_ns()};

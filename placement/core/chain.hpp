@@ -19,8 +19,8 @@ namespace placement {
 class Chain {
  public:
   /// Throws as Simulation::run.
-  Chain(const Problem& problem, const Constants& constants, const Plan& start, std::uint64_t seed,
-        const Limits& limits, BestPlan& best);
+  Chain(const Problem& problem, const Constants& constants, const RankedPlacement& start,
+        std::uint64_t seed, const Limits& limits, BestPlan& best);
 
   /// Until it is over, or a plan is as short as the target. `evaluations` is counted up.
   void run(Ns target_ns, std::atomic<std::int64_t>& evaluations);
@@ -31,7 +31,7 @@ class Chain {
   void line_up();
   [[nodiscard]] bool has_room();
   void note_best();
-  [[nodiscard]] Plan plan() const;
+  [[nodiscard]] RankedPlacement plan() const;
 
   const Problem& problem_;
   const Limits& limits_;

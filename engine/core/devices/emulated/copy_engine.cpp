@@ -71,7 +71,7 @@ void CopyEngine::take_stopped(std::vector<TimedWork>& ended, std::vector<Task>& 
   for (auto work = first; work != running_.end(); ++work) staged_bytes_ -= work->staged_bytes;
   std::move(first, running_.end(), std::back_inserter(ended));
   running_.erase(first, running_.end());
-  const auto is_stopped = [&waiting](const Waiting& w) {
+  const auto is_stopped = [&waiting](const WaitingNode& w) {
     if (!w.task.run->stopped()) return false;
     waiting.push_back(w.task);
     return true;

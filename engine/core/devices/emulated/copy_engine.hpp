@@ -22,7 +22,7 @@ class CopyEngine {
  public:
   explicit CopyEngine(const LinkParams& params) : params_(params) {}
 
-  void ask(const Task& task) { asked_.push_back(Waiting::of(task)); }
+  void ask(const Task& task) { asked_.push_back(WaitingNode::of(task)); }
   /// Starts what can start at `clock_ns`; copies of stopped runs are put into `stopped`.
   void launch(std::int64_t clock_ns, std::int64_t& submitter_free_ns, std::vector<Task>& stopped);
   /// The next end of a copy, or never_ns.
@@ -35,8 +35,8 @@ class CopyEngine {
 
   template <typename Visit>
   void visit(Visit&& visit) const {
-    for (const Waiting& w : asked_) visit(w.task);
-    for (const Waiting& w : queue_) visit(w.task);
+    for (const WaitingNode& w : asked_) visit(w.task);
+    for (const WaitingNode& w : queue_) visit(w.task);
     for (const TimedWork& work : running_) visit(work.task);
   }
 
@@ -45,8 +45,8 @@ class CopyEngine {
   void start(const Task& task, std::int64_t from_ns, std::int64_t& submitter_free_ns);
 
   const LinkParams params_;
-  std::vector<Waiting> asked_;  ///< of this moment
-  std::deque<Waiting> queue_;   ///< in order
+  std::vector<WaitingNode> asked_;  ///< of this moment
+  std::deque<WaitingNode> queue_;   ///< in order
   std::vector<TimedWork> running_;
   std::int64_t free_ns_ = 0;      ///< when the link lets go of its last copy
   std::size_t staged_bytes_ = 0;  ///< of the pool, in use

@@ -45,7 +45,7 @@ void EmulatedDevice::arrive(const Task& task) {
     claim->work.task = task;
     return;
   }
-  backlog_.insert(Waiting::of(task));
+  backlog_.insert(WaitingNode::of(task));
 }
 
 std::int64_t EmulatedDevice::next_event_ns() const {
@@ -152,7 +152,7 @@ void EmulatedDevice::prospects(const Submitted& running, std::vector<Ahead>& fou
     if (node.executor != executor() || node.kind == NodeKind::copy || node.width > 1) continue;
     const std::int64_t ready_ns = inputs_ns(run, index);
     if (ready_ns != never_ns && !claim_of(task))
-      consider(Waiting::of(task), ready_ns, false, found);
+      consider(WaitingNode::of(task), ready_ns, false, found);
   }
 }
 
@@ -172,7 +172,7 @@ std::int64_t EmulatedDevice::inputs_ns(const Run& run, std::uint32_t node) const
 }
 
 /// Finds the lane that is free first of those where the node's inputs leave no gap.
-void EmulatedDevice::consider(const Waiting& waiting, std::int64_t inputs_ns, bool here,
+void EmulatedDevice::consider(const WaitingNode& waiting, std::int64_t inputs_ns, bool here,
                               std::vector<Ahead>& found) const {
   std::size_t best = lanes_.size();
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
@@ -290,7 +290,7 @@ void EmulatedDevice::end_stopped() {
     release(running);
     ended.push_back(std::move(running->work));
   }
-  std::erase_if(backlog_, [&waiting](const Waiting& w) {
+  std::erase_if(backlog_, [&waiting](const WaitingNode& w) {
     if (!w.task.run->stopped()) return false;
     waiting.push_back(w.task);
     return true;
@@ -313,7 +313,7 @@ void EmulatedDevice::check_runs() {
   const auto visit = [this](const Task& task) {
     if (!task.run->should_skip()) watch(*task.run);
   };
-  for (const Waiting& waiting : backlog_) visit(waiting.task);
+  for (const WaitingNode& waiting : backlog_) visit(waiting.task);
   for (const CopyEngine& link : links_) link.visit(visit);
   for (const Lane& lane : lanes_) {
     if (lane.running) visit(lane.running->work.task);

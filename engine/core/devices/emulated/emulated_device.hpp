@@ -63,7 +63,7 @@ class EmulatedDevice final : public TimedDevice {
   };
   /// What could go behind the node that a lane runs.
   struct Ahead {
-    Waiting waiting;
+    WaitingNode waiting;
     std::int64_t inputs_ns;
     std::size_t lane;
     bool here;
@@ -75,7 +75,7 @@ class EmulatedDevice final : public TimedDevice {
   bool submit_one();
   bool submit_ahead();
   void submit(const Task& task, const std::vector<std::size_t>& lanes, bool here);
-  void consider(const Waiting& waiting, std::int64_t inputs_ns, bool here,
+  void consider(const WaitingNode& waiting, std::int64_t inputs_ns, bool here,
                 std::vector<Ahead>& found) const;
   void prospects(const Submitted& running, std::vector<Ahead>& found) const;
   [[nodiscard]] std::int64_t inputs_ns(const Run& run, std::uint32_t node) const;
@@ -89,7 +89,7 @@ class EmulatedDevice final : public TimedDevice {
   const std::size_t memory_bytes_;
   std::vector<CopyEngine> links_;  ///< by PlanNode::link
   std::vector<Lane> lanes_;
-  std::set<Waiting> backlog_;  ///< ready segments
+  std::set<WaitingNode> backlog_;  ///< ready segments
   std::int64_t clock_ns_ = 0;
   std::int64_t submitter_free_ns_ = 0;
   std::atomic<bool> is_lost_{false};

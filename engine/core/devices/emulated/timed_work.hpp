@@ -14,14 +14,14 @@ namespace engine {
 inline constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::max();
 
 /// A ready node and its place in the order of urgency.
-struct Waiting {
+struct WaitingNode {
   std::pair<RunOrder, std::uint32_t> key;  ///< run, position in the plan
   Task task;
 
-  [[nodiscard]] static Waiting of(const Task& task) {
+  [[nodiscard]] static WaitingNode of(const Task& task) {
     return {{task.run->order(), task.run->plan().node(task.node).position}, task};
   }
-  bool operator<(const Waiting& other) const noexcept { return key < other.key; }
+  bool operator<(const WaitingNode& other) const noexcept { return key < other.key; }
 };
 
 /// A node that was started and ends on the clock.
