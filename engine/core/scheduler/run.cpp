@@ -99,7 +99,9 @@ void Run::begin(std::span<const ValuePtr> inputs, RunOptions options, std::uint6
 void Run::finish() noexcept {
   Outcome expected = Outcome::pending;
   // acq_rel: see the failing lane's error text, publish with done_
-  outcome_.compare_exchange_strong(expected, Outcome::ok, std::memory_order_acq_rel);
+  // One that has failed is held as long as what tells of it; nobody gets those outputs that it had.
+  if (!outcome_.compare_exchange_strong(expected, Outcome::ok, std::memory_order_acq_rel))
+    release_outputs();
   if (share_length_ != 0) machine_.virtual_time().advance(share_class_, order_.due_ns);
   if (counted_ns_ != 0) machine_.admission().leave(*this, now_ns());
   if (call_ != 0) room_->leave(*this);

@@ -141,6 +141,23 @@ TEST(values_flow_and_are_freed_at_their_last_use) {
   }
 }
 
+TEST(one_that_fails_keeps_no_output_while_it_is_held) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  PlanBuilder builder(machine.get());
+  const int in = builder.add_value("in"), kept = builder.add_value("kept");
+  const int never = builder.add_value("never");
+  builder.set_inputs({in});
+  const int first = builder.add_node(
+      {.name = "a", .kernel = std::make_shared<SumKernel>(), .inputs = {in}, .outputs = {kept}});
+  const auto fails = call([] { throw std::runtime_error("no"); });
+  builder.add_node(
+      {.name = "b", .kernel = fails, .inputs = {in}, .outputs = {never}, .after = {first}});
+  builder.set_outputs({kept, never, in});
+  const RunPtr run = machine->run(*builder.build(), Inputs{number(1)}, {}, 0);
+  CHECK(run->outcome() == Outcome::failed);
+  CHECK(is_empty(machine));
+}
+
 TEST(spans_say_who_ran_when) {
   MachineOwner machine(machine_of({cpu(lanes)}));
   PlanBuilder builder(machine.get());
