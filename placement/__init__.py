@@ -38,7 +38,8 @@ if TYPE_CHECKING:
         placement_table,
     )
     from surplus.placement.timeline import Span, SpanKind, Timeline
-    from surplus.placement.validator import Rule, Violation, check, validate
+    from surplus.placement.validator import check, validate
+    from surplus.placement.violation import Rule, Violation
 
 __all__ = [
     "Blob",
@@ -106,14 +107,14 @@ _HOMES = {
     "Policy": "policy",
     "Problem": "problem",
     "ProblemError": "field_checks",
-    "Rule": "validator",
+    "Rule": "violation",
     "SimulatorParams": "simulator",
     "Span": "timeline",
     "SpanKind": "timeline",
     "Task": "problem",
     "Tensor": "problem",
     "Timeline": "timeline",
-    "Violation": "validator",
+    "Violation": "violation",
     "check": "validator",
     "check_bound": "bounds",
     "common_table": "table",

@@ -85,6 +85,20 @@ class PeriodicSchedule:
         )
         return Timeline.of(spans, self.timeline.origin)
 
+    def circle(self) -> Timeline:
+        """Two rounds of all groups of lanes, alike, when queries have come for long.
+
+        A span of each query of a round stands beside all that are there at its time, of whatever
+        queries. They begin a round after the clock does: threads submit before tasks start.
+        """
+        queries = math.lcm(*(groups.count for groups in self.groups.values()))
+        round_ns = queries * self.interval_ns
+        within = [
+            span.later(-(span.start_ns // round_ns) * round_ns) for span in self.unrolled(queries)
+        ]
+        both = (span.later(rounds * round_ns) for rounds in (1, 2) for span in within)
+        return Timeline.of(both, self.timeline.origin)
+
     def _turned(self, span: Span, query: int) -> Span:
         if span.kind is SpanKind.COPY:
             return span

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Literal
 
 from surplus.placement.hold_faults import hold_faults
@@ -21,53 +19,10 @@ from surplus.placement.slowed_durations import unexplained
 from surplus.placement.staging_faults import staging_faults
 from surplus.placement.thread_faults import thread_faults
 from surplus.placement.timeline import Span, SpanKind, Timeline
+from surplus.placement.violation import Rule, Violation
 from surplus.placement.widths import molded
 
 Durations = Literal["exact", "any"]
-
-
-class Rule(StrEnum):
-    """What a timeline can break."""
-
-    MISSING = "missing"
-    """A task or a needed copy does not occur."""
-    REPEATED = "repeated"
-    """A task or a copy occurs twice in one query."""
-    UNKNOWN = "unknown"
-    """A span of no task of the problem, or a copy that nobody needs."""
-    DEVICE = "device"
-    """A task runs elsewhere than it was placed."""
-    ORDER = "order"
-    """Not 0 <= ready <= start <= end."""
-    DURATION = "duration"
-    """Not the service time or the copy time of the problem."""
-    LANES = "lanes"
-    """Wrong number of lanes, or lanes that the device does not have."""
-    OVERLAP = "overlap"
-    """Two tasks at once on a lane."""
-    LINK = "link"
-    """Two copies hold a link at once."""
-    PRECEDENCE = "precedence"
-    """A start before the inputs are there."""
-    HOLD = "hold"
-    """A start before all is there that the elder of a hold waits for."""
-    THREAD = "thread"
-    """A start before one thread can have submitted all that is before it."""
-    STAGING = "staging"
-    """Copies hold more of a link's pinned pool than it has."""
-    MEMORY = "memory"
-    """More in a memory at once than it holds."""
-
-
-@dataclass(frozen=True)
-class Violation:
-    """A broken rule and where it was broken."""
-
-    rule: Rule
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.message}"
 
 
 def check(
@@ -114,10 +69,21 @@ def validate(
     for span in timeline:
         by_query[span.query].append(span)
     found = [v for spans in by_query.values() or [[]] for v in judge.query(spans)]
-    tasks = [span for span in timeline if span.kind is not SpanKind.COPY]
-    found += [*judge.slowed(tasks), *judge.lanes(tasks)]
-    found += judge.links(s for s in timeline if s.kind is SpanKind.COPY)
+    found += judge.slowed([span for span in timeline if span.kind is not SpanKind.COPY])
     found += _memory(problem, placement, timeline)
+    return [*found, *validate_at_once(problem, placement, timeline, durations)]
+
+
+def validate_at_once(
+    problem: Problem, placement: Placement, timeline: Timeline, durations: Durations = "exact"
+) -> list[Violation]:
+    """List who holds what another one holds: lanes, links, and if exact threads and pinned pools.
+
+    A part of ``validate`` for which queries need not be there as a whole.
+    """
+    judge = _Judge(problem, placement, durations == "exact")
+    found = [*judge.lanes(span for span in timeline if span.kind is not SpanKind.COPY)]
+    found += judge.links(span for span in timeline if span.kind is SpanKind.COPY)
     if durations == "exact":
         faults = thread_faults(problem, placement, timeline)
         found += [Violation(Rule.THREAD, text) for text in faults]

@@ -19,11 +19,12 @@ from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 from surplus.milp.solvers.process import run_job
 from surplus.milp.standing import PROVEN_GAP
 from surplus.milp.throughput.result import ThroughputResult
-from surplus.placement import InfeasibleError, Placement, Problem, check, check_bound, make_policy
+from surplus.placement import InfeasibleError, Placement, Problem, check_bound, make_policy
 from surplus.placement.load_bounds import load_bound_ns
 from surplus.placement.occupancy import busiest_of, occupancy_ns
 from surplus.placement.ordering import planned
 from surplus.placement.periodic import PeriodicSchedule, periodic_schedule
+from surplus.placement.periodic_check import check_periodic
 from surplus.placement.throughput_front import throughput_front
 from surplus.placement.widths import is_moldable, least_work
 
@@ -163,8 +164,7 @@ class _Search:
             schedule = periodic_schedule(self._problem, self._best)
         if not any(device.slowdown for device in self._problem.devices):
             # Where lanes slow each other the first queries, beside which there are few, are faster.
-            turns = max((groups.count for groups in schedule.groups.values()), default=1)
-            check(self._problem, self._best, schedule.unrolled(schedule.in_flight + turns))
+            check_periodic(self._problem, self._best, schedule)
         return schedule
 
     def _load_ns(self, placement: Placement) -> int:
