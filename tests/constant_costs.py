@@ -18,6 +18,7 @@ from surplus.engine.segmentation.segmenter import per_task
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Device, Problem, Task, Tensor
+from surplus.placement.widths import times_at
 
 TASK_NS = 10_000
 TENSOR_BYTES = 4096
@@ -58,6 +59,13 @@ def _task(graph: Graph, index: int, specs: tuple[DeviceSpec, ...]) -> Task:
     return Task(task.name, task.op_type, times, weight_bytes=task.weight_bytes)
 
 
+def moldable_problem(graph: Graph, specs: tuple[DeviceSpec, ...]) -> Problem:
+    """The same, where each task may take several lanes of the CPU, and is so many times shorter."""
+    problem = constant_problem(graph, specs)
+    wider = tuple(tuple((n, TASK_NS // n) for n in spec.widths if n > 1) for spec in specs)
+    return replace(problem, tasks=tuple(replace(t, wider_ns=wider) for t in problem.tasks))
+
+
 def random_placement(problem: Problem, seed: int) -> Placement:
     """Each task on any device that can run it."""
     rng = random.Random(seed)
@@ -66,6 +74,14 @@ def random_placement(problem: Problem, seed: int) -> Placement:
         for task in problem.tasks
     )
     return Placement(device_of, tuple(range(len(device_of))), f"random {seed}")
+
+
+def random_widths(problem: Problem, seed: int) -> Placement:
+    """Each task on any device that can run it, at any width that it has there."""
+    placement, rng = random_placement(problem, seed), random.Random(f"widths {seed}")
+    rows = zip(problem.tasks, placement.device_of, strict=True)
+    widths = tuple(rng.choice(times_at(task, device))[0] for task, device in rows)
+    return replace(placement, width_of=widths)
 
 
 def plan_of_groups(graph: Graph, groups: GroupGraph, name: str) -> Plan:

@@ -48,6 +48,8 @@ def all_candidates(
 ) -> list[Candidate]:
     """Whole models, cuts of the placement, of placements of clusters, the batch in shards.
 
+    No shards where the placement says how wide tasks run: these are other tasks, of one lane each.
+
     Parameters
     ----------
     place : callable, optional
@@ -69,7 +71,8 @@ def all_candidates(
     if place is not None and several and not keeps_devices:
         cuts = [c for c in cuts if not c.is_trivial] + by_clusters(costs, place)
         cuts = [*whole_models(costs), *sorted(cuts, key=_promise)]
-    found = cuts if costs.time.is_over() else [*cuts, *split_plans(graph, costs, placement)]
+    may_split = not (costs.time.is_over() or placement.width_of)
+    found = [*cuts, *split_plans(graph, costs, placement)] if may_split else cuts
     if not found and costs.problem.tasks:
         raise PlacementError(excess_of(costs, finest_cut(costs, placement)))
     return found

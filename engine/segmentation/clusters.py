@@ -20,11 +20,12 @@ from surplus.placement.problem import Problem
 
 @dataclass(frozen=True)
 class Cluster:
-    """Tasks (ascending) of one device that may run as one unit."""
+    """Tasks (ascending) of one device that may run as one unit, of ``width`` lanes if planned."""
 
     tasks: tuple[int, ...]
     device: int
     phase: int
+    width: int = 1
 
 
 def clusters(problem: Problem, device_of: Sequence[int], fan: int) -> list[Cluster]:

@@ -25,7 +25,8 @@ def pack(
 ) -> list[TaskGroup]:
     """Merge clusters of equal phase and device into at most ``per_lane`` groups a lane.
 
-    What a GPU captures and what it does not are packed for themselves.
+    What a GPU captures and what it does not are packed for themselves, and so are clusters of
+    different widths: of two lanes there are half as many groups.
 
     Largest first into the least loaded group (LPT, Graham 1969); a cluster that is larger than
     a lane's share stays alone. Neighbours stay together where that balances as well: their
@@ -34,24 +35,24 @@ def pack(
     """
     groups: list[TaskGroup] = []
 
-    def kind(c: Cluster) -> tuple[int, int, bool]:
-        return c.phase, c.device, service.is_captured(c.tasks, c.device)
+    def kind(c: Cluster) -> tuple[int, int, int, bool]:
+        return c.phase, c.device, c.width, service.is_captured(c.tasks, c.device)
 
     ordered = sorted(cut, key=lambda c: (kind(c), c.tasks[0]))
-    for (_, device, _), members in groupby(ordered, key=kind):
-        bins = problem.devices[device].lanes * per_lane
-        groups += longest_first(list(members), device, bins, service)
+    for (_, device, width, _), members in groupby(ordered, key=kind):
+        bins = problem.devices[device].lanes // width * per_lane
+        groups += longest_first(list(members), device, bins, service, width)
     return groups
 
 
 def longest_first(
-    members: Sequence[Cluster], device: int, bins: int, service: ServiceTimes
+    members: Sequence[Cluster], device: int, bins: int, service: ServiceTimes, width: int = 1
 ) -> list[TaskGroup]:
-    """Deal clusters that may be merged in any combination out to ``bins`` groups of one lane."""
+    """Deal clusters that may be merged in any combination out to ``bins`` groups of a width."""
     if len(members) <= bins:
-        return [TaskGroup(c.tasks, device) for c in members]
+        return [TaskGroup(c.tasks, device, width) for c in members]
     sized = [
-        (service.group_ns(c.tasks, device, 1) - service.boundary_ns, c)
+        (service.group_ns(c.tasks, device, width) - service.start_ns(width), c)
         for c in sorted(members, key=lambda c: c.tasks[0])
     ]
     dealt, in_order = _largest_first(sized, bins), _in_order(sized, bins)
@@ -59,7 +60,9 @@ def longest_first(
     if _largest_load(in_order) <= allowed_ns:
         dealt = in_order
     return [
-        TaskGroup(tuple(sorted(task for _, cluster in row for task in cluster.tasks)), device)
+        TaskGroup(
+            tuple(sorted(task for _, cluster in row for task in cluster.tasks)), device, width
+        )
         for row in dealt
         if row
     ]

@@ -79,7 +79,8 @@ def segment(
 ) -> list[Candidate]:
     """All distinct candidates for a placement, best predicted makespan first.
 
-    Trivial candidates are included, one for each width, if the placement uses one device.
+    Trivial candidates are included, one for each width, if the placement uses one device. Where it
+    says how wide tasks run, every segment is of tasks of one width, and as wide.
 
     Parameters
     ----------
@@ -124,7 +125,8 @@ def split_batches(
 
 def per_task(problem: Problem, placement: Placement) -> GroupGraph:
     """Every task a segment of its own: the finest cut, which keeps the placement's holds."""
-    groups = [TaskGroup((t,), device) for t, device in enumerate(placement.device_of)]
+    rows = zip(placement.device_of, _widths(placement), strict=True)
+    groups = [TaskGroup((t,), device, width) for t, (device, width) in enumerate(rows)]
     holds = placement.holds or placement.copy_holds
     return GroupGraph(problem, groups, placement if holds else None)
 
@@ -132,30 +134,42 @@ def per_task(problem: Problem, placement: Placement) -> GroupGraph:
 def _graphs(
     problem: Problem, placement: Placement, service: ServiceTimes, params: SegmentationParams
 ) -> Iterator[tuple[str, GroupGraph]]:
-    used = set(placement.device_of)
+    used, is_planned = set(placement.device_of), bool(placement.width_of)
     if len(used) == 1 and problem.tasks:
-        yield from single_segments(problem, used.pop(), service)
-    cuts = _cuts(problem, placement.device_of, params)
-    kinds = _capture_kinds(placement.device_of, service)
-    if len(set(kinds)) > len(set(placement.device_of)):
+        for name, whole in single_segments(problem, used.pop(), service):
+            if not is_planned or set(placement.width_of) == {whole.groups[0].width}:
+                yield name, whole
+    lanes = list(zip(placement.device_of, _widths(placement), strict=True))
+    cuts = _cuts(problem, [(*row, False) for row in lanes], params)
+    kinds = [(*row, service.is_captured((task,), row[0])) for task, row in enumerate(lanes)]
+    if len(set(kinds)) > len(set(lanes)):
         for name, cut in _cuts(problem, kinds, params).items():
-            cuts[f"{name} captures"] = [replace(c, device=c.device // 2) for c in cut]
+            cuts[f"{name} captures"] = cut
     for name, cut in cuts.items():
         for per_lane in params.per_lane:
             packed = GroupGraph(problem, pack(problem, cut, service, per_lane))
-            yield f"{name} x{per_lane}", choose_widths(packed, service)
+            yield f"{name} x{per_lane}", choose_widths(packed, service, is_planned=is_planned)
+
+
+def _widths(placement: Placement) -> Sequence[int]:
+    """Of each task; one lane where nothing is planned, before groups are given more."""
+    return placement.width_of or (1,) * len(placement.device_of)
+
+
+_Kind = tuple[int, int, bool]
+"""What tasks of a segment share: device, width, and whether that captures them, where it counts."""
 
 
 def _cuts(
-    problem: Problem, kind_of: Sequence[int], params: SegmentationParams
+    problem: Problem, kind_of: Sequence[_Kind], params: SegmentationParams
 ) -> dict[str, list[Cluster]]:
     """Clusters of tasks of one kind, cut in all ways."""
-    cuts = {f"fan {fan}": clusters(problem, kind_of, fan) for fan in params.fans}
-    return cuts | {f"slab {depth}": slabs(problem, kind_of, depth) for depth in params.thickness}
-
-
-def _capture_kinds(device_of: Sequence[int], service: ServiceTimes) -> list[int]:
-    """Twice the device of each task, and one more where that captures it."""
-    return [
-        2 * device + service.is_captured((task,), device) for task, device in enumerate(device_of)
-    ]
+    kinds = list(dict.fromkeys(kind_of))
+    number = {kind: index for index, kind in enumerate(kinds)}
+    numbers = [number[kind] for kind in kind_of]
+    cuts = {f"fan {fan}": clusters(problem, numbers, fan) for fan in params.fans}
+    cuts |= {f"slab {depth}": slabs(problem, numbers, depth) for depth in params.thickness}
+    return {
+        name: [replace(c, device=kinds[c.device][0], width=kinds[c.device][1]) for c in cut]
+        for name, cut in cuts.items()
+    }

@@ -7,12 +7,15 @@ its own: run its groups side by side, or collapse it into one segment that has a
 A region may be nearly the whole model (a detector's backbone feeds its pyramid from the middle),
 so its heavy groups are then looked at one by one: the simulator says whether all lanes for a
 group gain more than running beside the others.
+
+Where a placement says how wide tasks run, groups are joined in the same way, but only with others
+of their width, and none gets another one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from surplus.engine.segmentation.coarse import coarse_problem, predict
@@ -24,54 +27,86 @@ _HEAVIEST = 8
 """How many groups of parallel regions may be widened; a simulation each."""
 
 
-def choose_widths(graph: GroupGraph, service: ServiceTimes) -> GroupGraph:
+@dataclass(frozen=True)
+class _Joining:
+    """Which groups may be joined, and how wide what comes of it is.
+
+    Parameters
+    ----------
+    is_planned : bool
+        Whether the groups' widths are a placement's, and stay.
+    """
+
+    service: ServiceTimes
+    is_planned: bool
+
+    def place_of(self, group: TaskGroup) -> tuple[int, int]:
+        """The device, and the width if that is planned: what all have in common."""
+        return group.device, group.width if self.is_planned else 0
+
+    def one_of(self, groups: Sequence[TaskGroup]) -> TaskGroup:
+        """All in one, at the width that is planned, or the fastest one."""
+        one = merged(groups, groups[0].width)
+        return one if self.is_planned else best_width(one, self.service)
+
+
+def choose_widths(
+    graph: GroupGraph, service: ServiceTimes, *, is_planned: bool = False
+) -> GroupGraph:
     """Collapse regions that gain nothing from parallelism, merge serial neighbours, widen.
 
     Neighbours of which a GPU captures some stay apart where their segment would not be captured,
     unless they are so small that submitting them on their own takes longer.
+
+    Parameters
+    ----------
+    is_planned : bool
+        Whether the groups' widths are a placement's, and stay.
     """
+    joining = _Joining(service, is_planned)
     groups: list[TaskGroup] = []
     for serial, members in graph.stretches():
         if serial:
             groups += [graph.groups[i] for i in members]
         else:
-            groups += _decide(graph, members, service)
-    decided = GroupGraph(graph.problem, groups)
-    return _widen(_merge_serial(decided, service), service)
+            groups += _decide(graph, members, joining)
+    joined = _merge_serial(GroupGraph(graph.problem, groups), joining)
+    return joined if is_planned else _widen(joined, service)
 
 
-def _decide(graph: GroupGraph, members: Sequence[int], service: ServiceTimes) -> list[TaskGroup]:
-    groups = [graph.groups[i] for i in members]
-    if len({group.device for group in groups}) > 1:
+def _decide(graph: GroupGraph, members: Sequence[int], joining: _Joining) -> list[TaskGroup]:
+    groups, service = [graph.groups[i] for i in members], joining.service
+    if len(set(map(joining.place_of, groups))) > 1:
         return groups
-    one = best_width(merged(groups), service)
+    one = joining.one_of(groups)
     side_by_side = simulate(*coarse_problem(graph, service, members)).makespan_ns
     return [one] if service.of_group(one) <= side_by_side else groups
 
 
-def _merge_serial(graph: GroupGraph, service: ServiceTimes) -> GroupGraph:
+def _merge_serial(graph: GroupGraph, joining: _Joining) -> GroupGraph:
     groups: list[TaskGroup] = []
     for serial, members in graph.stretches():
         stretch = [graph.groups[i] for i in members]
         if not serial:
             groups += stretch
             continue
-        for _, run in groupby(stretch, key=lambda group: group.device):
-            groups += _merge_run(list(run), service)
+        for _, run in groupby(stretch, key=joining.place_of):
+            groups += _merge_run(list(run), joining)
     return GroupGraph(graph.problem, groups)
 
 
-def _merge_run(run: Sequence[TaskGroup], service: ServiceTimes) -> list[TaskGroup]:
+def _merge_run(run: Sequence[TaskGroup], joining: _Joining) -> list[TaskGroup]:
     """Serial groups of one device as one, but for where that costs more capture than it saves."""
+    service = joining.service
 
     def captured(group: TaskGroup) -> bool:
         return service.is_captured(group.tasks, group.device)
 
     found: list[TaskGroup] = []
     for _, alike in groupby(run, key=captured):
-        part = best_width(merged(list(alike)), service)
+        part = joining.one_of(list(alike))
         if found:
-            one = best_width(merged([found[-1], part]), service)
+            one = joining.one_of([found[-1], part])
             if service.hold_ns(one) <= service.hold_ns(found[-1]) + service.hold_ns(part):
                 found[-1] = one
                 continue
