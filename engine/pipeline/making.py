@@ -44,6 +44,7 @@ from surplus.engine.planning.stored_plan import StoredPlan, read_plan, write_pla
 from surplus.engine.planning.tuning_report import TuningReport
 from surplus.engine.planning.unused_plans import remove_unused_files
 from surplus.engine.planning.whole_plan import whole_plan
+from surplus.engine.profiling.costs import problem_of
 from surplus.engine.profiling.fastest_kernels import with_fastest_kernels
 from surplus.engine.profiling.planning_time import UNLIMITED, PlanningTime
 from surplus.engine.profiling.profile import Profile
@@ -202,8 +203,9 @@ def load_placed(
     if profile is None:
         profile = _measured(job)
     profile, _ = with_fastest_kernels(graph, profile, params.asked_kernels().versions)
-    costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes())
-    placement = load_placement(placement_path, graph, costs.problem)
+    machine = (graph, profile, params.specs(), params.gpu_memory_bytes())
+    placement = load_placement(placement_path, graph, problem_of(*machine, widths=True))
+    costs = costs_of(*machine)
     with during(params, "plans were compared"):
         model = choose(job, costs, placement, is_given=True)
     model.limit_queries(params.query_limit_ns())

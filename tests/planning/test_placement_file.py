@@ -65,7 +65,7 @@ def _first(raw: dict[str, Any], row: Any) -> dict[str, Any]:
         (lambda raw: _first(raw, ["cpu"]), r"expected \[device, priority\]"),
         (lambda raw: _first(raw, ["cpu", "1"]), r"expected \[device, priority\]"),
         (lambda raw: _first(raw, ["cpu", 1.5]), r"expected \[device, priority\]"),
-        (lambda raw: _first(raw, ["cpu", 1, 2]), r"expected \[device, priority\]"),
+        (lambda raw: _first(raw, ["cpu", 1, 2, 3]), r"expected \[device, priority\]"),
         (lambda raw: _first(raw, [0, 1]), r"expected \[device, priority\]"),
         (lambda raw: _first(raw, None), r"expected \[device, priority\]"),
         (lambda raw: _first(raw, "cpu"), r"expected \[device, priority\]"),
