@@ -60,6 +60,8 @@ class PlacementRow:
         Number, bytes and summed durations of all copies.
     lower_bound_ns : int
         No placement of this problem is faster.
+    tasks_wide : int
+        Tasks that take several lanes at once.
     """
 
     policy: str
@@ -71,6 +73,7 @@ class PlacementRow:
     copy_ns: int
     makespan_ns: int
     lower_bound_ns: int
+    tasks_wide: int = 0
 
     @property
     def gap(self) -> float:
@@ -144,6 +147,7 @@ def describe(
         copy_ns=sum(span.duration_ns for span in copies),
         makespan_ns=timeline.makespan_ns,
         lower_bound_ns=lower_bound_ns,
+        tasks_wide=sum(width > 1 for width in placement.widths(problem)),
     )
 
 

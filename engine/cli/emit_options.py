@@ -38,7 +38,8 @@ def check_emit(args: argparse.Namespace) -> None:
     Raises
     ------
     ConfigError
-        If the runtime is unknown, has other kernels than asked for, or the folder cannot be one.
+        If the runtime is unknown, has other kernels than asked for, takes no widths, or the folder
+        cannot be one.
     """
     if args.emit is None:
         return
@@ -51,6 +52,10 @@ def check_emit(args: argparse.Namespace) -> None:
         raise ConfigError(f"--emit: {folder} exists and is not a folder")
     if not folder.parent.is_dir():
         raise ConfigError(f"--emit: there is no folder {folder.parent}")
+    if args.widths:
+        raise ConfigError(
+            f"--emit {runtime} keeps to no --widths: all operators of a session have its threads"
+        )
     if args.kernels not in ("auto", runtime):
         raise ConfigError(f"--emit {runtime} runs its own kernels, not those of {args.kernels}")
     args.kernels = runtime

@@ -144,8 +144,9 @@ def add_widths(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--widths",
         action="store_true",
-        help="let an operator take as many of a CPU's lanes at once as was profiled (default: one;"
-        " segments of a plan choose by themselves, so -o writes no widths)",
+        help="let an operator take as many of a CPU's lanes at once as was profiled; -o writes how"
+        " many, and engine run cuts segments and gives them lanes by that (default: one, and"
+        " segments choose by themselves)",
     )
 
 

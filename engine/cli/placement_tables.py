@@ -21,11 +21,13 @@ Row = dict[str, Any]
 def move_rows(rows: Sequence[PlacementRow]) -> list[Row]:
     """Table 1: what each policy moves, how long tasks wait, and the predicted makespan."""
     first_ns = rows[0].makespan_ns
+    has_wide = any(row.tasks_wide for row in rows)
     return [
         {
             "policy": row.policy,
             "tasks moved": row.tasks_moved,
             "tasks": _joined([d.tasks for d in row.devices]),
+            **({"wide": row.tasks_wide} if has_wide else {}),
             "queueing µs": _joined([d.queueing_ns / 1e3 for d in row.devices]),
             "makespan ms": row.makespan_ns / 1e6,
             f"vs {rows[0].policy}": _change(row.makespan_ns, first_ns),

@@ -40,6 +40,7 @@ def report_of(
         "policy": plan.policy,
         "segmentation": plan.name,
         "segments": len(plan.segments),
+        "wide": sum(segment.width > 1 for segment in plan.segments),
         **captures(plan, model.native.captured_nodes),
         "predicted_ms": plan.predicted.makespan_ns / 1e6,
         "lower_bound_ms": plan.bound_ns / 1e6,

@@ -1,9 +1,11 @@
 import json
+from dataclasses import replace
 
 import pytest
 
 from surplus.placement import common_table, make_policy, placement_table, policy_names
-from surplus.placement.random_graphs import detector
+from surplus.placement.random_graphs import MachineParams, detector, inception
+from surplus.placement.random_widths import with_widths
 from tests.placement.hand_problems import CPU, GPU, cpu_gpu, on
 
 # GPU: t0 0-10, t1 10-30. CPU: t2 0-6; t3 reads 40 bytes of t0 and runs from 50 to 54.
@@ -21,6 +23,15 @@ def test_a_placement_in_numbers():
     assert cpu.utilisation == pytest.approx(10 / (2 * 54))
     assert gpu.utilisation == pytest.approx(30 / 54)
     assert (row.copies, row.copied_bytes, row.copy_ns) == (1, 40, 40)
+
+
+def test_tasks_of_several_lanes_are_counted():
+    problem = with_widths(inception(1, 3, machine=MachineParams(4, 2)), 1)
+    placement = make_policy("heft").place(problem)
+    wide = sum(width > 1 for width in placement.widths(problem))
+    rows = placement_table(problem, [placement, replace(placement, width_of=())])
+    assert [row.tasks_wide for row in rows] == [wide, 0]
+    assert wide > 0
 
 
 def test_the_gap_is_to_the_lower_bound():
