@@ -57,6 +57,18 @@ def test_several_widths_are_several_segments(engine: Command, written: Path) -> 
     assert 0 < report["wide"] < report["segments"]
 
 
+def test_an_optimum_is_written_with_its_widths_and_runs(engine: Command, tmp_path: Path) -> None:
+    model, files = engine.path("lenet.onnx"), ("--profile", engine.path("lenet-P.json"))
+    optimum = tmp_path / "optimum.json"
+    found = engine("optimum", model, *files, "--widths", "--time", "5", "-o", optimum, "--json")
+    rows = json.loads(optimum.read_text())["tasks"]
+    assert {name: row[2] for name, row in rows.items()} == {
+        row["name"]: len(row["lanes"]) for row in found.json()["tasks"]
+    }
+    report = engine("run", model, "--placement", optimum, *files, "--repeat", "1", "--json").json()
+    assert (report["wide"] > 0) == any(row[2] > 1 for row in rows.values())
+
+
 def test_a_wrong_width_is_refused_in_one_line(engine: Command, written: Path) -> None:
     rewrite(written, [7])
     refused = run(engine, written)
