@@ -84,8 +84,10 @@ def _solve(problem: Problem, params: SolveParams) -> Result:
 
 
 def _summary(result: Result) -> dict[str, Any]:
+    widths = result.placement.width_of if result.placement else ()
     return {
         "status": str(result.status),
+        **({"wide tasks": sum(width > 1 for width in widths)} if widths else {}),
         "makespan": duration(result.makespan_ns or 0),
         "dispatched": f"{duration(result.held_ns or 0)}, without holds"
         f" {duration(result.dispatched_ns or 0)}",
