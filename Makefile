@@ -10,7 +10,7 @@ CLIENT := $(wildcard loadgen/core/*.cpp loadgen/core/*.hpp)
 EVALUATOR := $(wildcard placement/core/*.cpp placement/core/*.hpp)
 CHOOSER := $(wildcard colocation/core/*.cpp colocation/core/*.hpp)
 BALANCER := $(wildcard routing/core/*.cpp routing/core/*.hpp)
-NATIVE := CMakeLists.txt engine/core/CMakeLists.txt engine/core/precompiled.cmake engine/core/http1/CMakeLists.txt engine/core/http1/fetch_llhttp.py $(wildcard engine/include/*.h) $(CLIENT) $(EVALUATOR) $(CHOOSER) $(BALANCER) $(filter-out engine/core/tests/% engine/core/bench/% engine/core/fuzz/%,$(CORE))
+NATIVE := CMakeLists.txt engine/core/CMakeLists.txt engine/core/precompiled.cmake engine/core/batches.cmake engine/core/http1/CMakeLists.txt engine/core/http1/fetch_llhttp.py $(wildcard engine/include/*.h) $(CLIENT) $(EVALUATOR) $(CHOOSER) $(BALANCER) $(filter-out engine/core/tests/% engine/core/bench/% engine/core/fuzz/%,$(CORE))
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 # The core is compiled while pip fetches what only Python needs, and sources are linted; by as many
@@ -100,6 +100,8 @@ $(STAMPS)/core: $(STAMPS)/compiling $(NATIVE)
 # those of one long test would come last, and one worker wait for the other.
 SIDE_BY_SIDE = -n 2 --dist loadfile --no-loadscope-reorder
 
+# On a clean clone, where everything is compiled (engine/core/batches.cmake).
+test: export SURPLUS_BATCHES ?= ON
 test: install lint  ## lint, and all tests but the slow ones and those that need a GPU
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 

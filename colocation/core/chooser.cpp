@@ -10,8 +10,6 @@ namespace {
 
 constexpr double kWeight = 0.1;
 
-std::size_t at(Count place) { return static_cast<std::size_t>(place); }
-
 }  // namespace
 
 Chooser::Chooser(Params params, std::vector<double> values, Alone alone)

@@ -18,8 +18,6 @@ constexpr double kLeastGain = 1e-3;
 
 double number(std::int64_t value) { return static_cast<double>(value); }
 
-std::size_t at(Count place) { return static_cast<std::size_t>(place); }
-
 /// As Python rounds: halves to even.
 Ns rounded(double value) { return static_cast<Ns>(std::nearbyint(value)); }
 

@@ -1,6 +1,7 @@
 // What choices are made of: batches that wait, and numbers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <tuple>
 
@@ -8,6 +9,9 @@ namespace colocation {
 
 using Ns = std::int64_t;
 using Count = std::int64_t;
+
+/// Where a vector has it.
+constexpr std::size_t at(Count place) noexcept { return static_cast<std::size_t>(place); }
 
 constexpr Count kFullPercent = 100;
 

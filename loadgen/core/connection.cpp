@@ -8,13 +8,14 @@
 #include <system_error>
 #include <utility>
 
+#include "grpc_status.hpp"
+
 namespace loadgen {
 
 namespace {
 
 constexpr std::int64_t pause_ns = 100'000'000;
 constexpr std::size_t buffer_bytes = 1 << 18;
-constexpr std::string_view unavailable = "UNAVAILABLE";
 
 /// Of all connections of a thread: what is read is used up at once.
 thread_local std::array<std::uint8_t, buffer_bytes> buffer;

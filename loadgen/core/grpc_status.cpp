@@ -34,7 +34,7 @@ std::string_view grpc_status_of_http(int status) noexcept {
     case 502:
     case 503:
     case 504:
-      return "UNAVAILABLE";
+      return unavailable;
     default:
       return "UNKNOWN";
   }
@@ -43,7 +43,7 @@ std::string_view grpc_status_of_http(int status) noexcept {
 std::string_view grpc_status_of_reset(std::uint32_t error) noexcept {
   switch (error) {
     case 7:  // REFUSED_STREAM
-      return "UNAVAILABLE";
+      return unavailable;
     case 8:  // CANCEL
       return "CANCELLED";
     case 11:  // ENHANCE_YOUR_CALM

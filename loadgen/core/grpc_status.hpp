@@ -6,6 +6,9 @@
 
 namespace loadgen {
 
+/// What a query fails as that no server answered.
+constexpr std::string_view unavailable = "UNAVAILABLE";
+
 /// "OK" for 0; "UNKNOWN" for numbers that gRPC does not have.
 [[nodiscard]] std::string_view grpc_status_name(int code) noexcept;
 

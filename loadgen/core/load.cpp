@@ -8,6 +8,7 @@
 
 #include "clock.hpp"
 #include "grpc_dialogue.hpp"
+#include "grpc_status.hpp"
 #include "http1_dialogue.hpp"
 
 namespace loadgen {
@@ -15,7 +16,6 @@ namespace loadgen {
 namespace {
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
-constexpr std::string_view unavailable = "UNAVAILABLE";
 
 Connection::Speaking speaking(LoadParams& params) {
   Prepared& prepared = params.prepared;

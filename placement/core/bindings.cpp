@@ -42,9 +42,9 @@ std::vector<Row> rows_of(std::vector<Tuple> given) {
   return rows;
 }
 
-void make(Evaluator* self, std::vector<DeviceTuple> devices, std::vector<LinkTuple> links,
-          std::vector<TaskTuple> tasks, std::vector<TensorTuple> tensors,
-          const std::vector<Index>& homes) {
+void make_evaluator(Evaluator* self, std::vector<DeviceTuple> devices, std::vector<LinkTuple> links,
+                    std::vector<TaskTuple> tasks, std::vector<TensorTuple> tensors,
+                    const std::vector<Index>& homes) {
   new (self) Evaluator(Problem(rows_of<Device>(std::move(devices)), rows_of<Link>(std::move(links)),
                                rows_of<TaskRow>(std::move(tasks)),
                                rows_of<TensorRow>(std::move(tensors)), homes));
@@ -88,7 +88,7 @@ NB_MODULE(_evaluator, m) {
   nb::class_<Evaluator> evaluator(
       m, "Evaluator", "One problem; keeps no Python object, and any threads may ask at once.");
   evaluator
-      .def("__init__", &make, "devices"_a, "links"_a, "tasks"_a, "tensors"_a,
+      .def("__init__", &make_evaluator, "devices"_a, "links"_a, "tasks"_a, "tensors"_a,
            "homes"_a = std::vector<Index>(),
            R"(Read a problem; ValueError says what is out of range.
 

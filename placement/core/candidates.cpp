@@ -7,8 +7,6 @@ namespace placement {
 
 namespace {
 
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
 /// Least that a task can take on a device, however lanes slow each other. Doubles hold any sum.
 double least_ns(const Problem& problem, Index task, Index device) {
   double factor = 1;

@@ -19,8 +19,6 @@ constexpr double stocktakings = 25;
 /// How many temperatures worse than the best a chain may be before it goes on from that.
 constexpr double patience = 3;
 
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
 /// The task in the middle, by time where it is fastest; tasks without any left out.
 double middle_ns(const Problem& problem) {
   std::vector<Ns> times;

@@ -10,8 +10,6 @@ namespace placement {
 
 namespace {
 
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
 /// The shortest way to the end of a part that was found: which plan's part it ends with, and where
 /// the task that closes the part before is.
 struct Way {

@@ -11,8 +11,6 @@ namespace {
 
 constexpr Index host = 0;
 
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
 class CommSD {
  public:
   CommSD(const Problem& problem, std::span<const std::int64_t> default_device, Ns alpha_ns);

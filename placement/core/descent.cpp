@@ -8,8 +8,6 @@ namespace placement {
 
 namespace {
 
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
 /// The only task that reads what a task makes; nobody if there are others, or none.
 Index only_reader(const Problem& problem, Index task) {
   Index only = nobody;

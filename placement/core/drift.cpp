@@ -17,8 +17,6 @@ constexpr double shaken = 9, places = 3;
 /// After so many steps what parts promise by themselves is held against what they do together.
 constexpr int most_unproven = 8;
 
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
 /// A task and its place in the order, not a whole number where it was shaken.
 struct Moved {
   Index part;

@@ -14,6 +14,9 @@ using Index = std::int32_t;
 /// Of no task, link or device.
 constexpr Index nobody = -1;
 
+/// Where a vector has it.
+constexpr std::size_t at(Index index) noexcept { return static_cast<std::size_t>(index); }
+
 /// Filled list by list, then only read.
 class IndexLists {
  public:
@@ -25,7 +28,7 @@ class IndexLists {
   }
 
   [[nodiscard]] std::span<const Index> operator[](Index list) const noexcept {
-    const auto place = static_cast<std::size_t>(list);
+    const std::size_t place = at(list);
     return {all_.data() + begin_[place], all_.data() + begin_[place + 1]};
   }
 

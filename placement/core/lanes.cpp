@@ -51,7 +51,7 @@ void Lanes::save(DeviceMoment& moment) {
   moment.work_ns = work_ns_;
   moment.waiting.clear();
   if (!queue_.empty())
-    for (const Key key : queue_.firsts(Query::at(query_->problem.task_count())))
+    for (const Key key : queue_.firsts(at(query_->problem.task_count())))
       moment.waiting.push_back(query_->task(key));
   moment.running = running_;
   std::ranges::sort(moment.running);
@@ -79,7 +79,7 @@ void Lanes::start(Index task, std::int64_t width, Ns now_ns) {
   if (has_wide_) running_.push_back(task);
   query_->start(task, now_ns, service_ns);
   work_ns_ -= static_cast<double>(width) * static_cast<double>(service_ns);
-  last_end_ns_ = query_->end_ns[Query::at(task)];
+  last_end_ns_ = query_->end_ns[at(task)];
 }
 
 bool Lanes::start_behind(std::int64_t width, Ns now_ns) {
@@ -97,7 +97,7 @@ bool Lanes::start_behind(std::int64_t width, Ns now_ns) {
 }
 
 Ns Lanes::free_ns(std::int64_t width) {
-  const auto end_of = [&](Index task) { return query_->end_ns[Query::at(task)]; };
+  const auto end_of = [&](Index task) { return query_->end_ns[at(task)]; };
   std::ranges::sort(running_, {}, end_of);
   std::int64_t free = free_;
   Ns end_ns = 0;

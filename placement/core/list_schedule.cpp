@@ -13,8 +13,6 @@ namespace placement {
 
 namespace {
 
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
 /// Of tasks that are ready: the higher rank is greater, then the earlier task.
 struct Waiting {
   double rank;

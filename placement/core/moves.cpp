@@ -22,8 +22,6 @@ constexpr Index windows_from = 52;
 /// How far away in the order a task looks for others at most.
 constexpr Index farthest = 256;
 
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
 /// By task: the only one that reads what it makes; nobody if there are none or several.
 std::vector<Index> only_readers(const Problem& problem) {
   std::vector<Index> found(at(problem.task_count()), nobody);

@@ -6,8 +6,6 @@ namespace placement {
 
 namespace {
 
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
 /// The last task that reads what a task makes; nobody if none does.
 Index last_reader(const Problem& problem, Index task) {
   Index last = nobody;

@@ -65,9 +65,9 @@ std::tuple<Table, RealColumn, Table> hoft_tables(const Evaluator& evaluator) {
           by_device(problem, std::move(readers))};
 }
 
-std::tuple<Column, Column> schedule(const Evaluator& evaluator, const Reals& ranks,
-                                    const Numbers2& ahead_ns, const std::string& choice,
-                                    bool has_links, bool is_narrow) {
+std::tuple<Column, Column> list_schedule_of(const Evaluator& evaluator, const Reals& ranks,
+                                            const Numbers2& ahead_ns, const std::string& choice,
+                                            bool has_links, bool is_narrow) {
   const ListRules rules{{ranks.data(), ranks.size()},
                         {ahead_ns.data(), ahead_ns.size()},
                         choice_of(choice),
@@ -140,7 +140,7 @@ ValueError names the task that cannot run where it was placed.)")
            R"(HOFT's optimistic finishes, ranks, and what readers need from each device.
 
 The first and the last are in ns, by task and device, as ways_home_ns.)")
-      .def("list_schedule", &schedule, "ranks"_a, "ahead_ns"_a, "choice"_a = "least",
+      .def("list_schedule", &list_schedule_of, "ranks"_a, "ahead_ns"_a, "choice"_a = "least",
            "has_links"_a = false, "is_narrow"_a = false,
            R"(Places and planned starts of a list schedule, by task.
 

@@ -11,8 +11,6 @@ namespace placement {
 
 namespace {
 
-constexpr Ns cannot_run_ns = -1;
-
 void check(bool is_right, const std::string& what) {
   if (!is_right) throw std::invalid_argument(what);
 }

@@ -30,6 +30,9 @@ struct Link {
   bool is_pageable = false;
 };
 
+/// Time of a task where it cannot run.
+constexpr Ns cannot_run_ns = -1;
+
 /// A task as it is handed over, with a number for each place.
 struct TaskRow {
   std::string name;
@@ -128,7 +131,6 @@ class Problem {
   [[nodiscard]] Ns slowed_ns(Index task, Index device, std::int64_t busy) const;
 
  private:
-  static std::size_t at(Index index) noexcept { return static_cast<std::size_t>(index); }
   std::size_t cell(Index task, Index device) const noexcept {
     return at(task) * devices_.size() + at(device);
   }

@@ -63,8 +63,6 @@ class Query {
   void push(Event event);
   [[nodiscard]] Event pop();
 
-  static std::size_t at(Index index) noexcept { return static_cast<std::size_t>(index); }
-
   const Problem& problem;
   bool is_fifo = false;
   Holds holds;

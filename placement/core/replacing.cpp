@@ -14,8 +14,6 @@ constexpr Index most_tasks = 30;
 /// beginning: so that the next window is not the same.
 constexpr double noise = 0.3;
 
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
 double copy_ns(const Link& link, std::int64_t size_bytes) {
   const double held = static_cast<double>(size_bytes) * 1e9 / link.bytes_per_s;
   return static_cast<double>(link.latency_ns) + static_cast<double>(link.occupancy_ns) + held;

@@ -66,7 +66,6 @@ class Replay {
     std::size_t saved;  ///< index of the moment at which all is as it was
     Ns later_ns;        ///< how much later; may be negative
   };
-  static std::size_t at(Index index) noexcept { return static_cast<std::size_t>(index); }
 
   void mark(Index task);
   void rerank(Index task, Index rank);

@@ -6,12 +6,6 @@
 
 namespace placement {
 
-namespace {
-
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
-
 Room::Room(const Problem& problem, Constants constants)
     : problem_(problem),
       constants_(std::move(constants)),

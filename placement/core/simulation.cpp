@@ -9,12 +9,6 @@
 
 namespace placement {
 
-namespace {
-
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
-
 Simulation::Simulation(const Problem& problem)
     : problem_(problem),
       query_(problem),

@@ -31,8 +31,7 @@ void Streams::save(DeviceMoment& moment, Ns now_ns) {
   moment.next = next_;
   moment.launched_in.clear();
   for (const Index task : next_)
-    moment.launched_in.push_back(task == nobody ? 0
-                                                : from_now(query_->launched_ns[Query::at(task)]));
+    moment.launched_in.push_back(task == nobody ? 0 : from_now(query_->launched_ns[at(task)]));
 }
 
 void Streams::restore(const DeviceMoment& moment, Ns now_ns) {
@@ -42,19 +41,19 @@ void Streams::restore(const DeviceMoment& moment, Ns now_ns) {
   next_ = moment.next;
   for (const Index task : moment.waiting) queue_.push(query_->key(task));
   for (std::size_t lane = 0; lane < running_.size(); ++lane) {
-    if (running_[lane] != nobody) query_->is_running[Query::at(running_[lane])] = 1;
+    if (running_[lane] != nobody) query_->is_running[at(running_[lane])] = 1;
     if (next_[lane] == nobody) continue;
-    query_->launched_ns[Query::at(next_[lane])] = now_ns + moment.launched_in[lane];
+    query_->launched_ns[at(next_[lane])] = now_ns + moment.launched_in[lane];
   }
 }
 
 void Streams::enqueue(Index task) {
-  if (query_->launched_ns[Query::at(task)] < 0) queue_.push(query_->key(task));
+  if (query_->launched_ns[at(task)] < 0) queue_.push(query_->key(task));
 }
 
 void Streams::end(Index task) noexcept {
   std::ranges::replace(running_, task, nobody);
-  query_->is_running[Query::at(task)] = 0;
+  query_->is_running[at(task)] = 0;
 }
 
 Ns Streams::free_ns(Ns now_ns) const noexcept { return std::max(now_ns, free_ns_); }
@@ -108,7 +107,7 @@ bool Streams::submit_ahead(Ns now_ns) {
 
 void Streams::consider_successors(Index running, std::optional<Prospect>& best) const {
   const auto look_at = [&](Index task) {
-    if (query_->home(task) != device_ || query_->launched_ns[Query::at(task)] >= 0) return;
+    if (query_->home(task) != device_ || query_->launched_ns[at(task)] >= 0) return;
     if (query_->width(task) > 1) return;
     if (const auto there_ns = inputs_ns(task)) consider(query_->key(task), *there_ns, best);
   };
@@ -123,9 +122,9 @@ void Streams::consider(Key key, Ns inputs_ns, std::optional<Prospect>& best) con
   std::optional<std::size_t> first;
   for (std::size_t lane = 0; lane < running_.size(); ++lane) {
     if (running_[lane] == nobody || next_[lane] != nobody) continue;
-    const Ns end_ns = query_->end_ns[Query::at(running_[lane])];
+    const Ns end_ns = query_->end_ns[at(running_[lane])];
     if (end_ns < inputs_ns) continue;
-    if (!first || end_ns < query_->end_ns[Query::at(running_[*first])]) first = lane;
+    if (!first || end_ns < query_->end_ns[at(running_[*first])]) first = lane;
   }
   if (first) best = Prospect{key, *first};
 }
@@ -136,19 +135,19 @@ std::optional<Ns> Streams::inputs_ns(Index task) const {
   const auto look_at = [&](Index tensor) {
     const Index producer = query_->problem.tensor(tensor).producer;
     if (producer == nobody || query_->home(producer) != device_) return;
-    if (query_->is_running[Query::at(producer)] == 0) return;
+    if (query_->is_running[at(producer)] == 0) return;
     ++count;
-    latest_ns = std::max(latest_ns, query_->end_ns[Query::at(producer)]);
+    latest_ns = std::max(latest_ns, query_->end_ns[at(producer)]);
   };
   for (const Index tensor : query_->problem.inputs_of(task)) look_at(tensor);
   for (const Index tensor : query_->holds.inputs_of(task)) look_at(tensor);
-  if (count != query_->missing[Query::at(task)]) return std::nullopt;
+  if (count != query_->missing[at(task)]) return std::nullopt;
   return latest_ns;
 }
 
 void Streams::submit(Index task, Ns now_ns) {
   const Ns launched_ns = later(now_ns, query_->problem.device(device_).submit_ns);
-  query_->launched_ns[Query::at(task)] = launched_ns;
+  query_->launched_ns[at(task)] = launched_ns;
   free_ns_ = later(launched_ns, query_->problem.launch_ns(task, device_));
   if (launched_ns != now_ns) wakes_.push_back(launched_ns);
   if (free_ns_ != launched_ns) wakes_.push_back(free_ns_);
@@ -159,9 +158,9 @@ bool Streams::start_all(Ns now_ns) {
   for (std::size_t lane = 0; lane < running_.size(); ++lane) {
     const Index task = next_[lane];
     if (task == nobody || running_[lane] != nobody) continue;
-    char& is_running = query_->is_running[Query::at(task)];
-    if (is_running != 0 || query_->missing[Query::at(task)] != 0) continue;
-    if (query_->launched_ns[Query::at(task)] > now_ns) continue;
+    char& is_running = query_->is_running[at(task)];
+    if (is_running != 0 || query_->missing[at(task)] != 0) continue;
+    if (query_->launched_ns[at(task)] > now_ns) continue;
     is_running = 1;
     started_.push_back(task);
   }
@@ -169,7 +168,7 @@ bool Streams::start_all(Ns now_ns) {
   std::int64_t busy = 0;
   for (std::size_t lane = 0; lane < running_.size(); ++lane) {
     const Index task = next_[lane];
-    if (task != nobody && query_->is_running[Query::at(task)] != 0) {
+    if (task != nobody && query_->is_running[at(task)] != 0) {
       running_[lane] = task;
       next_[lane] = nobody;
     }

@@ -9,10 +9,6 @@ namespace placement {
 
 namespace {
 
-constexpr Ns cannot_run_ns = -1;
-
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
-
 double mean_copy_ns(const Problem& problem, std::int64_t size_bytes) {
   const Index count = problem.device_count();
   Ns sum_ns = 0;

@@ -27,7 +27,7 @@ namespace engine {
 
 namespace {
 
-using Rows = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using StateRows = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 /// The queue reads the clock itself, so a state's times are whole minutes: what passes between a
 /// state's making and its last decision is nothing beside the half minute that keeps ties apart.
@@ -51,7 +51,7 @@ class Decisions {
 
   /// Of each state, in the order of taking: the rows whose nodes one lane takes, -1 behind the
   /// last.
-  std::vector<std::int64_t> taken(const Rows& rows) {
+  std::vector<std::int64_t> taken(const StateRows& rows) {
     if (rows.shape(1) != columns) throw nb::value_error("rows have eight columns");
     std::vector<std::int64_t> found;
     for (std::size_t first = 0; first < rows.shape(0);) {
@@ -67,7 +67,7 @@ class Decisions {
  private:
   using Kind = std::tuple<std::int64_t, int>;
 
-  const Plan& plan(const Rows& rows, std::size_t row) {
+  const Plan& plan(const StateRows& rows, std::size_t row) {
     const Kind kind{rows(row, takes), static_cast<int>(rows(row, width))};
     auto& plan = plans_[kind];
     if (plan == nullptr) {
@@ -83,7 +83,7 @@ class Decisions {
     return *plan;
   }
 
-  void take_all(const Rows& rows, std::size_t first, std::size_t last,
+  void take_all(const StateRows& rows, std::size_t first, std::size_t last,
                 std::vector<std::int64_t>& found) {
     const std::int64_t begin_ns = now_ns();
     Seats seats(lanes_);
@@ -107,7 +107,7 @@ class Decisions {
     for (std::size_t i = 0; i < runs.size(); ++i) clear(*runs[i]);
   }
 
-  Run* begun(const Rows& rows, std::size_t row, std::int64_t begin_ns, std::uint64_t arrival) {
+  Run* begun(const StateRows& rows, std::size_t row, std::int64_t begin_ns, std::uint64_t arrival) {
     Run* const run = plan(rows, row).take_run();
     RunOptions options;
     options.priority = static_cast<int>(rows(row, priority));
@@ -131,7 +131,7 @@ class Decisions {
 };
 
 std::vector<std::int64_t> taken_first(int lanes, const std::vector<std::int64_t>& taken,
-                                      const Rows& rows) {
+                                      const StateRows& rows) {
   if (lanes < 1 || static_cast<int>(taken.size()) >= lanes)
     throw nb::value_error("one lane at least must be free");
   return Decisions(lanes, taken).taken(rows);
@@ -139,7 +139,7 @@ std::vector<std::int64_t> taken_first(int lanes, const std::vector<std::int64_t>
 
 /// Rows of state, priority, best effort, is due, due_ns, arrival, end_ns; each state's first row is
 /// of the run that waits.
-std::vector<std::int64_t> lent(const Rows& rows, std::int64_t now_ns) {
+std::vector<std::int64_t> lent(const StateRows& rows, std::int64_t now_ns) {
   if (rows.shape(1) != 7) throw nb::value_error("rows have seven columns");
   const auto order = [&](std::size_t row) {
     return RunOrder::of(static_cast<int>(rows(row, 1)), rows(row, 2) != 0,

@@ -43,7 +43,7 @@ nb::list take_counts(const PyFrontModel& self) {
   return rows;
 }
 
-nb::tuple row_of(const Histogram& histogram) {
+nb::tuple histogram_row(const Histogram& histogram) {
   nb::list counts;
   for (const std::uint64_t count : histogram.counts()) counts.append(count);
   return nb::make_tuple(counts, histogram.total_ns());
@@ -52,7 +52,7 @@ nb::tuple row_of(const Histogram& histogram) {
 nb::list times_of(const FrontTimes& times) {
   nb::list rows;
   for (const Histogram* one : {&times.whole, &times.queue, &times.compute})
-    rows.append(row_of(*one));
+    rows.append(histogram_row(*one));
   return rows;
 }
 

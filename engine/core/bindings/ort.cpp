@@ -102,8 +102,8 @@ class Call final : public Watched {
   std::vector<bool> optional_;
 };
 
-std::vector<PyValue> run(const InferenceSession& session, const nb::dict& inputs,
-                         const std::vector<std::string>& outputs) {
+std::vector<PyValue> run_session(const InferenceSession& session, const nb::dict& inputs,
+                                 const std::vector<std::string>& outputs) {
   release_deferred_buffers();
   Call call(session, inputs, outputs);
   std::vector<ValuePtr> results;
@@ -298,7 +298,7 @@ rank is None.)")
           nb::sig("def overridable_info(self) -> "
                   "list[tuple[str, str, int, list[int | str] | None]]"),
           "Of each input that has a default, as `input_info`, which has none of them.")
-      .def("run", &run, "inputs"_a, "outputs"_a = std::vector<std::string>{},
+      .def("run", &run_session, "inputs"_a, "outputs"_a = std::vector<std::string>{},
            nb::sig("def run(self, inputs: dict[str, Value | None], "
                    "outputs: collections.abc.Sequence[str] = ()) -> list[Value]"),
            R"(Run once, without the GIL.

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 /// Calls that let go of the GIL and do not have it again. Those that come back are counted
 /// sequentially consistent, as is `abandoned`: either a call sees that it may not come back, or the
 /// ending thread sees that it does. The others are counted with the GIL.
-enum Call : std::size_t { away, coming_back, kinds };
+enum Passage : std::size_t { away, coming_back, kinds };
 ThreadCounts<kinds> calls;
 std::atomic<bool> abandoned{false};
 
@@ -39,7 +39,7 @@ bool ends_process() { return refuses && std::this_thread::get_id() == ending; }
   for (;;) pause();
 }
 
-bool wait_for_none(Call kind, Clock::time_point until) {
+bool wait_for_none(Passage kind, Clock::time_point until) {
   while (calls.sum(kind) > 0) {
     if (Clock::now() > until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

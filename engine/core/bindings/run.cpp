@@ -68,7 +68,7 @@ PyRun submit(const PyPlan& self, const nb::sequence& inputs, std::int64_t deadli
   return start(self, to_values(inputs), std::move(options));
 }
 
-nb::list run(const PyPlan& self, const nb::sequence& inputs, double timeout_s) {
+nb::list run_plan(const PyPlan& self, const nb::sequence& inputs, double timeout_s) {
   const PyRun done = execute(self, to_values(inputs), timeout_s, false, 0);
   const Outcome outcome = done.run->outcome();
   if (outcome != Outcome::ok)
@@ -321,7 +321,7 @@ least_rows
           nb::sig("def execute(self, inputs: Sequence[Value | None], timeout_s: float = -1.0, "
                   "traced: bool = False, due_ns: int = 0) -> Run"),
           "Runs in the calling thread and on idle lanes; the run that it returns is done.")
-      .def("run", &run, "inputs"_a, "timeout_s"_a = -1.0);
+      .def("run", &run_plan, "inputs"_a, "timeout_s"_a = -1.0);
 }
 
 }  // namespace engine

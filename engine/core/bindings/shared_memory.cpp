@@ -64,7 +64,7 @@ void bind_region_error(nb::module_& m) {
       type.ptr());
 }
 
-nb::dict row_of(const Region& region) {
+nb::dict region_row(const Region& region) {
   nb::dict row;
   row["name"] = region.name;
   row["key"] = region.key;
@@ -84,7 +84,7 @@ nb::dict gpu_row_of(const Region& region) {
 nb::list rows(const PyRegions& self, bool of_gpu) {
   nb::list found;
   for (const Region& region : self.table->list(of_gpu))
-    found.append(of_gpu ? gpu_row_of(region) : row_of(region));
+    found.append(of_gpu ? gpu_row_of(region) : region_row(region));
   return found;
 }
 
@@ -159,7 +159,7 @@ Of GPUs' name, device_id and byte_size.)")
       .def(
           "find",
           [](const PyRegions& self, const std::string& name) {
-            return row_of(self.table->find(name));
+            return region_row(self.table->find(name));
           },
           "name"_a, nb::sig("def find(self, name: str) -> dict[str, Any]"), "As one of `rows`.")
       .def(

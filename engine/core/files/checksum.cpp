@@ -25,7 +25,7 @@ constexpr std::size_t block_bytes = 256 << 10;
 static_assert(std::endian::native == std::endian::little, "XXH64 reads little-endian words");
 
 template <typename Word>
-Word read(const std::byte* bytes) noexcept {
+Word word_at(const std::byte* bytes) noexcept {
   Word word;
   std::memcpy(&word, bytes, sizeof word);
   return word;
@@ -48,9 +48,9 @@ std::uint64_t avalanche(std::uint64_t sum) noexcept {
 /// The bytes after the last whole stripe.
 std::uint64_t finish(std::uint64_t sum, const std::byte* bytes, std::size_t count) noexcept {
   for (; count >= 8; bytes += 8, count -= 8)
-    sum = std::rotl(sum ^ round(0, read<std::uint64_t>(bytes)), 27) * prime_1 + prime_4;
+    sum = std::rotl(sum ^ round(0, word_at<std::uint64_t>(bytes)), 27) * prime_1 + prime_4;
   if (count >= 4) {
-    sum = std::rotl(sum ^ (read<std::uint32_t>(bytes) * prime_1), 23) * prime_2 + prime_3;
+    sum = std::rotl(sum ^ (word_at<std::uint32_t>(bytes) * prime_1), 23) * prime_2 + prime_3;
     bytes += 4, count -= 4;
   }
   for (; count > 0; ++bytes, --count)
@@ -64,10 +64,10 @@ std::size_t Checksum::add_stripes(const std::byte* bytes, std::size_t count) noe
   auto [a, b, c, d] = lanes_;  // in registers
   std::size_t done = 0;
   for (; done + stripe_bytes <= count; done += stripe_bytes) {
-    a = round(a, read<std::uint64_t>(bytes + done));
-    b = round(b, read<std::uint64_t>(bytes + done + 8));
-    c = round(c, read<std::uint64_t>(bytes + done + 16));
-    d = round(d, read<std::uint64_t>(bytes + done + 24));
+    a = round(a, word_at<std::uint64_t>(bytes + done));
+    b = round(b, word_at<std::uint64_t>(bytes + done + 8));
+    c = round(c, word_at<std::uint64_t>(bytes + done + 16));
+    d = round(d, word_at<std::uint64_t>(bytes + done + 24));
   }
   lanes_ = {a, b, c, d};
   return done;

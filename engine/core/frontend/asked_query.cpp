@@ -28,12 +28,12 @@ std::vector<std::string_view> texts_of(Bytes content) {
   return texts;
 }
 
-void let_go(void* held) { delete static_cast<KeptAnswerPtr*>(held); }
+void let_go_of_answer(void* held) { delete static_cast<KeptAnswerPtr*>(held); }
 
 ValuePtr value_of(const KeptTensor& tensor, const Port& port, const KeptAnswerPtr& kept) {
   if (port.elem_type == ort::kString)
     return ort::make_strings(texts_of(tensor.content), tensor.shape);
-  ort::Owner owner(new KeptAnswerPtr(kept), let_go);
+  ort::Owner owner(new KeptAnswerPtr(kept), let_go_of_answer);
   auto* const data = const_cast<std::byte*>(tensor.content.data());  // outputs are only read
   return ort::wrap_tensor(data, tensor.content.size(), port.elem_type, tensor.shape,
                           std::move(owner));

@@ -11,7 +11,7 @@ namespace engine::frontend {
 namespace {
 
 constexpr std::size_t alignment = 64;
-constexpr std::size_t small_bytes = 16 * 1024, grain_bytes = 256 * 1024;
+constexpr std::size_t grain_bytes = 256 * 1024;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ bool Content::add(Bytes bytes) {
   if (all > room_) {
     // Of what is expected all of it at once: the system gives pages as they are written, but for
     // a block that was kept.
-    const std::size_t room = expected_ ? *expected_ : std::max({all, 2 * room_, small_bytes});
+    const std::size_t room = expected_ ? *expected_ : std::max({all, 2 * room_, uncounted_bytes});
     if (!has_room_for(all)) return false;
     allocate(room);
   } else if (!has_room_for(all)) {
@@ -49,7 +49,7 @@ Message Content::take() noexcept {
 /// Small messages are not counted, and others by the grain.
 bool Content::has_room_for(std::size_t bytes) {
   if (share_ == nullptr) share_ = std::make_shared<MemoryShare>();
-  if (bytes <= std::max(small_bytes, share_->bytes())) return true;
+  if (bytes <= std::max(uncounted_bytes, share_->bytes())) return true;
   std::size_t more = std::max(grain_bytes, bytes - share_->bytes());
   if (expected_) more = std::min(more, *expected_ + alignment);
   return RecentBlocks::process().try_take(*share_, more);

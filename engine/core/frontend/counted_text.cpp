@@ -9,9 +9,6 @@ namespace engine::frontend {
 
 namespace {
 
-/// As in content.cpp: less is not counted.
-constexpr std::size_t small_bytes = 16 * 1024;
-
 struct CountedText {
   MemoryShare share;
   std::string text;
@@ -20,7 +17,7 @@ struct CountedText {
 }  // namespace
 
 bool add_counted(std::vector<OutPart>& parts, std::string text) {
-  if (text.size() <= small_bytes) {
+  if (text.size() <= uncounted_bytes) {
     if (parts.empty()) parts.emplace_back();
     parts.back().own += text;
     return true;

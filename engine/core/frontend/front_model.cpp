@@ -8,7 +8,7 @@ namespace engine::frontend {
 namespace {
 
 /// 0 for what is none.
-std::uint64_t number_of(std::string_view version) noexcept {
+std::uint64_t version_number(std::string_view version) noexcept {
   std::uint64_t number = 0;
   const char* const end = version.data() + version.size();
   const auto [at, error] = std::from_chars(version.data(), end, number);
@@ -50,14 +50,14 @@ std::string FrontModel::text() const {
 void FrontModels::offer(FrontModelPtr model) {
   const std::lock_guard lock(mutex_);
   const ModelName& called = *model->called;
-  models_[called.name][number_of(called.version)] = std::move(model);
+  models_[called.name][version_number(called.version)] = std::move(model);
 }
 
 void FrontModels::withdraw(const std::string& name, const std::string& version) {
   const std::lock_guard lock(mutex_);
   const auto found = models_.find(name);
   if (found == models_.end()) return;
-  found->second.erase(number_of(version));
+  found->second.erase(version_number(version));
   if (found->second.empty()) models_.erase(found);
 }
 
@@ -66,7 +66,7 @@ FrontModelPtr FrontModels::find(std::string_view name, std::string_view version)
   const auto found = models_.find(name);
   if (found == models_.end()) return nullptr;
   if (version.empty()) return found->second.rbegin()->second;
-  const auto one = found->second.find(number_of(version));
+  const auto one = found->second.find(version_number(version));
   return one == found->second.end() || one->second->called->version != version ? nullptr
                                                                                : one->second;
 }

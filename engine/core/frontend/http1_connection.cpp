@@ -13,7 +13,7 @@ namespace engine::frontend {
 namespace {
 
 /// What waits to be written before a further request is read.
-constexpr std::size_t most_queued_bytes = 1U << 20;
+constexpr std::size_t most_waiting_bytes = 1U << 20;
 /// For what is on its way to somebody who was told that it is in vain.
 constexpr std::int64_t most_linger_ns = 10'000'000'000;
 /// A body of so much is sent from where it is.
@@ -63,7 +63,7 @@ Http1Connection::~Http1Connection() {
 }
 
 bool Http1Connection::may_begin() const noexcept {
-  return !is_answering() && out_.bytes() < most_queued_bytes;
+  return !is_answering() && out_.bytes() < most_waiting_bytes;
 }
 
 bool Http1Connection::take(Bytes data) {

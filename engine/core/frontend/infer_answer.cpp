@@ -10,10 +10,11 @@ namespace engine::frontend {
 
 namespace {
 
-// Of ModelInferResponse and its tensors.
-constexpr std::uint32_t model_field = 1, version_field = 2, id_field = 3, parameters_field = 4,
-                        outputs_field = 5, raw_field = 6;
-constexpr std::uint32_t response_of_stream_field = 2;
+/// Fields of ModelInferResponse, and its own in what a stream sends.
+namespace of_response {
+constexpr std::uint32_t model = 1, version = 2, id = 3, parameters = 4, outputs = 5, raw = 6;
+constexpr std::uint32_t in_stream = 2;
+}  // namespace of_response
 
 constexpr std::size_t largest_message = std::numeric_limits<std::int32_t>::max();
 
@@ -30,7 +31,7 @@ void put_final(std::string& to) {
   std::string entry;
   put_text(entry, 1, "triton_final_response");
   put_text(entry, 2, is_true);
-  put_text(to, parameters_field, entry);
+  put_text(to, of_response::parameters, entry);
 }
 
 Status status_of(RegionFault fault) noexcept {
@@ -88,7 +89,7 @@ std::vector<OutPart> forwarded_parts(Bytes response, const std::shared_ptr<const
   std::string final, wrapper;
   if (in_stream) {
     put_final(final);
-    put_length(wrapper, response_of_stream_field, response.size() + final.size());
+    put_length(wrapper, of_response::in_stream, response.size() + final.size());
   }
   const std::size_t bytes = wrapper.size() + response.size() + final.size();
   check_size(bytes);
@@ -113,9 +114,9 @@ std::vector<OutPart> answer_parts(const FrontModel& model, const std::string& id
                                   const std::vector<ValuePtr>& outputs, const Regions& regions,
                                   bool in_stream) {
   std::string head;
-  put_text(head, model_field, model.called->name);
-  put_text(head, version_field, model.called->version);
-  put_text(head, id_field, id);
+  put_text(head, of_response::model, model.called->name);
+  put_text(head, of_response::version, model.called->version);
+  put_text(head, of_response::id, id);
   if (in_stream) put_final(head);
   std::vector<OutPart> raw;
   std::size_t bytes = 0;
@@ -126,7 +127,7 @@ std::vector<OutPart> answer_parts(const FrontModel& model, const std::string& id
     put_text(tensor, 1, port.name);
     put_text(tensor, 2, port.datatype);
     put_packed_shape(tensor, static_cast<const ort::OnnxValue&>(*outputs[place]).shape());
-    put_length(head, outputs_field, tensor.size());
+    put_length(head, of_response::outputs, tensor.size());
     head += tensor;
     OutPart& part = raw.emplace_back(raw_part(outputs[place]));
     if (!delivery.region.empty()) {
@@ -134,12 +135,12 @@ std::vector<OutPart> answer_parts(const FrontModel& model, const std::string& id
       part = {};  // each output has raw contents, so that clients find theirs by its number
     }
     std::string length;
-    put_length(length, raw_field, part.bytes().size());
+    put_length(length, of_response::raw, part.bytes().size());
     bytes += length.size() + part.bytes().size();
   }
   bytes += head.size();
   std::string wrapper;
-  if (in_stream) put_length(wrapper, response_of_stream_field, bytes);
+  if (in_stream) put_length(wrapper, of_response::in_stream, bytes);
   check_size(bytes + wrapper.size());
   std::vector<OutPart> parts(1);
   put_prefix(parts[0].own, bytes + wrapper.size());
@@ -147,7 +148,7 @@ std::vector<OutPart> answer_parts(const FrontModel& model, const std::string& id
   for (OutPart& part : raw) {
     std::string* own = &parts.back().own;
     if (parts.back().owner != nullptr) own = &parts.emplace_back().own;
-    put_length(*own, raw_field, part.bytes().size());
+    put_length(*own, of_response::raw, part.bytes().size());
     // Small ones beside their lengths: one piece of an answer costs less than two.
     if (part.bytes().size() <= 1024)
       own->append(text_of(part.bytes()));

@@ -51,14 +51,11 @@ ValuePtr over_memory(void* data, std::size_t bytes, const Port& port,
   return ort::wrap_tensor(data, bytes, port.elem_type, shape, std::move(owner));
 }
 
-/// As in content.cpp: less is not counted.
-constexpr std::size_t small_bytes = 16 * 1024;
-
 /// Of the process's account, as long as it lives. Throws std::bad_alloc where that has no room:
 /// Python refuses the query.
 MemoryShare taken(std::size_t bytes) {
   MemoryShare share;
-  if (bytes > small_bytes && !share.try_take(bytes)) throw std::bad_alloc();
+  if (bytes > uncounted_bytes && !share.try_take(bytes)) throw std::bad_alloc();
   return share;
 }
 

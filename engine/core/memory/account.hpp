@@ -74,6 +74,9 @@ class MemoryAccount {
   std::atomic<std::size_t> others_bytes_{0};
 };
 
+/// Nothing of so many bytes or less is counted by itself: that would take longer than it does.
+constexpr std::size_t uncounted_bytes = 16 * 1024;
+
 /// What one query has taken; gives it back when it ends. For one thread at a time.
 class MemoryShare {
  public:

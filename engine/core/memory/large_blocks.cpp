@@ -10,10 +10,10 @@ namespace engine {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kMostKept = 8;
+constexpr std::size_t kMostKeptBlocks = 8;
 
 /// Whole pages, and no more than a 16th apart, so that queries of nearly the same size share.
-std::size_t rounded(std::size_t bytes) {
+std::size_t whole_pages(std::size_t bytes) {
   if (bytes > SIZE_MAX / 2) throw MemoryRefused(bytes);
   const std::size_t grain = std::max(kPageBytes, LargeBlocks::kLeastBytes / 16);
   return (bytes + grain - 1) / grain * grain;
@@ -22,7 +22,7 @@ std::size_t rounded(std::size_t bytes) {
 }  // namespace
 
 void* LargeBlocks::allocate(std::size_t bytes) {
-  const std::size_t size = rounded(bytes);
+  const std::size_t size = whole_pages(bytes);
   if (void* kept = take_kept(size)) return kept;
   if (!account_.try_take(size)) {
     static_cast<void>(give_back());
@@ -37,11 +37,11 @@ void* LargeBlocks::allocate(std::size_t bytes) {
 }
 
 void LargeBlocks::release(void* block, std::size_t bytes) noexcept {
-  const std::size_t size = rounded(bytes);
+  const std::size_t size = whole_pages(bytes);
   {
     const std::lock_guard lock(mutex_);
-    if (kept_.capacity() < kMostKept) kept_.reserve(kMostKept);
-    if (kept_.size() < kMostKept) {
+    if (kept_.capacity() < kMostKeptBlocks) kept_.reserve(kMostKeptBlocks);
+    if (kept_.size() < kMostKeptBlocks) {
       kept_.push_back({block, size});
       return;
     }

@@ -4,12 +4,6 @@
 
 namespace engine::ort {
 
-namespace {
-
-const Api& api() { return Runtime::get().api(); }
-
-}  // namespace
-
 thread_local cuda::Launch* CudaAllocator::current_ = nullptr;
 
 CudaAllocator& CudaAllocator::of(int ordinal) {

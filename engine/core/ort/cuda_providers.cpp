@@ -9,8 +9,6 @@ namespace engine::ort {
 
 namespace {
 
-const Api& api() { return Runtime::get().api(); }
-
 /// Options of a provider by name. The stream comes after them: strings reset all else.
 class Entries {
  public:

@@ -14,8 +14,6 @@ namespace engine::ort {
 
 namespace {
 
-const Api& api() { return Runtime::get().api(); }
-
 Handle<OrtRunOptions> run_options(bool drains) {
   auto options = create<OrtRunOptions>(api().create_run_options);
   check(api().add_run_config_entry(options.get(), "disable_synchronize_execution_providers",

@@ -20,8 +20,6 @@ namespace {
 constexpr const char* weights_folder_key = "session.model_external_initializers_file_folder_path";
 constexpr std::size_t chunk_bytes = std::size_t{4} << 20;
 
-const Api& api() { return Runtime::get().api(); }
-
 [[noreturn]] void refuse(const std::string& path) {
   throw std::runtime_error("weights cannot be read from " + path);
 }

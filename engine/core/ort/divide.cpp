@@ -22,7 +22,7 @@ struct Text {
   std::uintptr_t within = 0;
 };
 
-Text text;
+Text library_text;
 struct sigaction before = {};
 
 int find_text(dl_phdr_info* info, std::size_t, void* found) {
@@ -137,7 +137,8 @@ void pass_on(int number, siginfo_t* info, void* context) {
 void handle(int number, siginfo_t* info, void* context) {
   mcontext_t& state = static_cast<ucontext_t*>(context)->uc_mcontext;
   const auto at = static_cast<std::uintptr_t>(state.gregs[REG_RIP]);
-  const bool is_ours = info->si_code == FPE_INTDIV && at >= text.begin && at < text.end;
+  const bool is_ours =
+      info->si_code == FPE_INTDIV && at >= library_text.begin && at < library_text.end;
   if (!is_ours || !divide(state)) pass_on(number, info, context);
 }
 
@@ -146,8 +147,8 @@ void handle(int number, siginfo_t* info, void* context) {
 void define_divisions(const void* address_within) {
   static std::atomic<bool> is_done{false};
   if (is_done.exchange(true)) return;  // seq_cst: rare
-  text.within = reinterpret_cast<std::uintptr_t>(address_within);
-  if (::dl_iterate_phdr(find_text, &text) == 0) return;
+  library_text.within = reinterpret_cast<std::uintptr_t>(address_within);
+  if (::dl_iterate_phdr(find_text, &library_text) == 0) return;
   struct sigaction action = {};
   action.sa_sigaction = handle;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;

@@ -20,8 +20,6 @@ Plugins& plugins() {
   return *instance;
 }
 
-const Api& api() { return Runtime::get().api(); }
-
 std::vector<const OrtEpDevice*> list_devices() {
   const OrtEpDevice* const* first = nullptr;
   std::size_t count = 0;

@@ -18,21 +18,21 @@ struct Worker {
 };
 
 /// Never destroyed, like the env: its threads end with the process.
-struct Workers {
+struct SharedWorkers {
   std::mutex mutex;
   std::list<Worker> all;
   bool started = false;
 };
 
-Workers& workers() {
-  static Workers* const instance = new Workers;
+SharedWorkers& workers() {
+  static SharedWorkers* const instance = new SharedWorkers;
   return *instance;
 }
 
 void start(Worker& worker) { worker.thread = std::thread(worker.work, worker.parameter); }
 
 void* create_thread(void* /*options*/, void (*work)(void*), void* parameter) {
-  Workers& pool = workers();
+  SharedWorkers& pool = workers();
   const std::lock_guard lock(pool.mutex);
   Worker& worker = pool.all.emplace_back(work, parameter, std::thread{});
   if (pool.started) start(worker);
@@ -63,7 +63,7 @@ OrtEnv* create_env_with_pool(const Api& api) {
 }
 
 void start_shared_pool() {
-  Workers& pool = workers();
+  SharedWorkers& pool = workers();
   const std::lock_guard lock(pool.mutex);
   if (pool.started) return;
   for (Worker& worker : pool.all) start(worker);
@@ -71,7 +71,7 @@ void start_shared_pool() {
 }
 
 int shared_pool_threads() {
-  Workers& pool = workers();
+  SharedWorkers& pool = workers();
   const std::lock_guard lock(pool.mutex);
   return pool.started ? static_cast<int>(pool.all.size()) : 0;
 }

@@ -40,6 +40,9 @@ class Runtime {
   OrtAllocator* allocator_;
 };
 
+/// The functions of the open library.
+[[nodiscard]] inline const Api& api() { return Runtime::get().api(); }
+
 /// Frees ONNX Runtime objects; one deleter for all handles.
 struct Release {
   void operator()(OrtCUDAProviderOptionsV2* options) const noexcept;

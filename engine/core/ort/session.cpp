@@ -12,8 +12,6 @@
 namespace engine::ort {
 namespace {
 
-const Api& api() { return Runtime::get().api(); }
-
 int level_number(const std::string& level) {
   static constexpr std::array<std::pair<const char*, int>, 5> kLevels = {
       {{"disable_all", 0}, {"basic", 1}, {"extended", 2}, {"layout", 3}, {"all", 99}}};

@@ -30,8 +30,6 @@ struct ForeignMemory final : AllocatorHead {
   std::array<void*, 16> absent{};  // where later versions have more functions: none
 };
 
-const Api& api() { return Runtime::get().api(); }
-
 Handle<OrtTensorTypeAndShapeInfo> tensor_info(const OrtValue* value) {
   return create<OrtTensorTypeAndShapeInfo>(api().tensor_type_and_shape, value);
 }

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::int64_t first_pause_ns = 100'000'000, longest_pause_ns = 500'000'000;
 constexpr std::int64_t second_ns = 1'000'000'000;
-constexpr int unavailable = 14;
 
 }  // namespace
 

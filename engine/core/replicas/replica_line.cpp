@@ -26,7 +26,7 @@ namespace {
 constexpr std::uint32_t window = 0x7fffffff;
 constexpr std::uint32_t largest_frame = 1U << 20;
 constexpr std::size_t most_queued_bytes = 1U << 20, buffer_bytes = 256 * 1024;
-constexpr int internal = 13, resource_exhausted = 8, unavailable = 14;
+constexpr int internal = 13, resource_exhausted = 8;
 constexpr std::string_view wait_metric = "named_metrics.wait_ns=";
 constexpr std::size_t frame_header_bytes = 9;
 

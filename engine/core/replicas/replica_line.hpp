@@ -35,6 +35,9 @@ struct LineParams {
   std::int64_t unheard_ms = 5'000;  ///< what is sent and not acknowledged so long is lost
 };
 
+/// The status of a query that no server answered.
+constexpr int unavailable = 14;
+
 /// How a query ended: a status of gRPC's, and its text or its message.
 struct LineAnswer {
   int status = 0;

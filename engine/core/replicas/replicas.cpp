@@ -17,7 +17,7 @@ namespace engine::replicas {
 
 namespace {
 
-constexpr int most_events = 64, unavailable = 14;
+constexpr int most_events = 64;
 constexpr std::int64_t early_ns = 10'000'000;
 constexpr std::uint64_t of_timer = ~std::uint64_t{0}, of_bell = of_timer - 1;
 

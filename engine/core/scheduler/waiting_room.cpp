@@ -27,7 +27,7 @@ constexpr const char* full_text = "Exceeds maximum queue size";  // Triton's wor
 constexpr const char* expired_text = "Request timeout expired";
 
 /// Numbers of calls are above those of plans (Plan::family).
-std::uint32_t next_number() noexcept {
+std::uint32_t call_number() noexcept {
   static std::atomic<std::uint32_t> next{0};
   return next.fetch_add(1, std::memory_order_relaxed) | Run::first_call;  // relaxed: a number
 }
@@ -221,7 +221,7 @@ void WaitingRoom::let_out(std::int64_t now_ns, std::vector<Batch>& batches) {
     const NextCall chosen = next_call();
     if (chosen.is_held(now_ns)) return;
     Batch& batch = batches.emplace_back();
-    const std::uint32_t number = next_number();
+    const std::uint32_t number = call_number();
     for (std::size_t i = 0; i < chosen.count(); ++i) {
       batch.push_back(take_first().run);
       batch.back()->be_of_call(number);

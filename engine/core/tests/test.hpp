@@ -1,4 +1,5 @@
-// A test framework in one page: every test runs at 1, 2, 3, 7 and 16 lanes.
+// A test framework in one page: every test runs at 1, 2, 3, 7 and 16 lanes. Each file of tests has
+// a namespace of its own, since several may be compiled as one (batches.cmake).
 #pragma once
 
 #include <stdexcept>

@@ -6,6 +6,8 @@
 #include "frontend/access.hpp"
 #include "test.hpp"
 
+namespace access_tests {
+
 using namespace engine;
 using namespace engine::frontend;
 
@@ -81,3 +83,5 @@ TEST(a_token_counts_before_a_certificate) {
   CHECK(status("Bearer abc", shop) == Status::permission_denied);
   CHECK(status("Bearer no", shop) == Status::unauthenticated);
 }
+
+}  // namespace access_tests

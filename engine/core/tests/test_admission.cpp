@@ -6,6 +6,8 @@
 #include "scheduler/lane_outlook.hpp"
 #include "test.hpp"
 
+namespace admission_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -427,3 +429,5 @@ TEST(a_model_that_was_idle_has_saved_nothing) {
   busy.give_back(0, 10);
   CHECK(busy.next(0, 0) == 1'000 && busy.next(1, 0) == 0);
 }
+
+}  // namespace admission_tests

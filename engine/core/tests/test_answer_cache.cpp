@@ -9,6 +9,8 @@
 #include "frontend/answer_key.hpp"
 #include "test.hpp"
 
+namespace answer_cache_tests {
+
 using namespace engine::frontend;
 
 namespace {
@@ -164,3 +166,5 @@ TEST(many_threads_find_what_was_kept_for_their_query) {
   for (std::uint64_t of = 0; of < loads; ++of) cache.end(of);
   CHECK(cache.count() == 0 && cache.held_bytes() == 0);
 }
+
+}  // namespace answer_cache_tests

@@ -7,6 +7,8 @@
 #include "fixtures.hpp"
 #include "test.hpp"
 
+namespace backfill_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -179,3 +181,5 @@ TEST(lanes_are_forecast_while_there_are_plans_with_wide_nodes) {
 TEST(streams_of_narrow_queries_do_not_starve_a_wide_one) { run_wide_beside_streams(lanes, 0); }
 
 TEST(streams_of_short_queries_do_not_starve_a_wide_one) { run_wide_beside_streams(lanes, 1'000); }
+
+}  // namespace backfill_tests

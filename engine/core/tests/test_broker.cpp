@@ -10,6 +10,8 @@
 #include "fixtures.hpp"
 #include "scheduler/cores.hpp"
 
+namespace broker_tests {
+
 using namespace engine;
 using namespace engine::broker;
 using namespace engine::test;
@@ -323,3 +325,5 @@ TEST(leases_under_load_end_all) {
   CHECK(of.first.leased_elsewhere() == 0 && of.second.leased_elsewhere() == 0);
   CHECK(of.first.list().empty());
 }
+
+}  // namespace broker_tests

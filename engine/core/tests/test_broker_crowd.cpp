@@ -7,6 +7,8 @@
 #include "fixtures.hpp"
 #include "scheduler/cores.hpp"
 
+namespace broker_crowd_tests {
+
 using namespace engine;
 using namespace engine::broker;
 using namespace engine::test;
@@ -114,3 +116,5 @@ TEST(processes_that_come_and_go_leave_nothing_behind) {
   static_cast<void>(broker.sweep());
   CHECK(!broker.is_shared() && broker.leased_elsewhere() == 0 && broker.list().empty());
 }
+
+}  // namespace broker_crowd_tests

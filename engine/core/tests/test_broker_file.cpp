@@ -11,6 +11,8 @@
 #include "files/checksum.hpp"
 #include "fixtures.hpp"
 
+namespace broker_file_tests {
+
 using namespace engine;
 using namespace engine::broker;
 using namespace engine::test;
@@ -140,3 +142,5 @@ TEST(locks_say_who_lives) {
   child.kill();
   CHECK(!mine.is_locked(9));
 }
+
+}  // namespace broker_file_tests

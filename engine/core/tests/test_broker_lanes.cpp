@@ -6,6 +6,8 @@
 #include "fixtures.hpp"
 #include "scheduler/cores.hpp"
 
+namespace broker_lanes_tests {
+
 using namespace engine;
 using namespace engine::broker;
 using namespace engine::test;
@@ -171,3 +173,5 @@ TEST(what_others_lease_counts_where_runs_are_admitted) {
   CHECK(!is_refused(3'600 * second_ns));
   CHECK((*shared.machine)->admission().counts().refused == 1);
 }
+
+}  // namespace broker_lanes_tests

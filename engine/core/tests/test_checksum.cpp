@@ -7,6 +7,8 @@
 #include "files/checksum.hpp"
 #include "test.hpp"
 
+namespace checksum_tests {
+
 using namespace engine;
 
 namespace {
@@ -70,3 +72,5 @@ TEST(a_file_that_cannot_be_read) {
     CHECK(error.code().value() == EBADF);
   }
 }
+
+}  // namespace checksum_tests

@@ -7,6 +7,8 @@
 #include "frontend/client_counts.hpp"
 #include "test.hpp"
 
+namespace client_counts_tests {
+
 using namespace engine::frontend;
 
 namespace {
@@ -48,3 +50,5 @@ TEST(a_client_has_room_again_when_it_leaves) {
   for (int i = 0; i < 9; ++i) any.enter("a");
   CHECK(any.has_room("a"));
 }
+
+}  // namespace client_counts_tests

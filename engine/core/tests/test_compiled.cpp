@@ -8,6 +8,8 @@
 #include "ort_fixtures.hpp"
 #include "test.hpp"
 
+namespace compiled_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -167,3 +169,5 @@ TEST(compiled_segment_that_cannot_be_one_is_refused) {
   for (const char* symbol : {"absent", "newer", "empty"})
     CHECK(names(refusal(params(symbol)), library));
 }
+
+}  // namespace compiled_tests

@@ -12,6 +12,8 @@
 #include "scheduler/cores.hpp"
 #include "test.hpp"
 
+namespace cores_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -108,3 +110,5 @@ TEST(a_forked_child_counts_none_of_its_parents_threads) {
   CHECK(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
 }
+
+}  // namespace cores_tests

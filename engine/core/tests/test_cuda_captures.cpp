@@ -4,6 +4,8 @@
 
 #include "ort_fixtures.hpp"
 
+namespace cuda_captures_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -141,3 +143,5 @@ TEST(a_poll_that_a_capture_refuses_is_made_again) {
     check_clean(fake, ort);
   }
 }
+
+}  // namespace cuda_captures_tests

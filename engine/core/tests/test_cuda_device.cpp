@@ -2,6 +2,8 @@
 
 #include "cuda_plans.hpp"
 
+namespace cuda_device_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -185,3 +187,5 @@ TEST(the_submitting_thread_has_a_core_of_the_budget_while_work_is_on_the_gpu) {
   while (!machine->budget().try_spin()) std::this_thread::yield();
   machine->budget().remove_running(1);
 }
+
+}  // namespace cuda_device_tests

@@ -2,6 +2,8 @@
 
 #include "cuda_fixtures.hpp"
 
+namespace cuda_errors_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -193,3 +195,5 @@ TEST(the_last_device_of_a_gpu_that_one_has_lost_resets_cuda) {
   }
   CHECK(opens());
 }
+
+}  // namespace cuda_errors_tests

@@ -2,6 +2,8 @@
 
 #include "cuda_fixtures.hpp"
 
+namespace cuda_graphs_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -159,3 +161,5 @@ TEST(memory_goes_back_to_the_device_with_the_plan) {
   CHECK(machine->stats().devices[1].used_bytes == 0);
   fake.check_clean();
 }
+
+}  // namespace cuda_graphs_tests

@@ -7,6 +7,8 @@
 #include "ort_fixtures.hpp"
 #include "scheduler/clock.hpp"
 
+namespace cuda_lanes_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -254,3 +256,5 @@ TEST(a_plan_that_goes_takes_along_what_was_wished_for_it) {
   ort.check_clean();
   CHECK(fake.alive() == 0 && ort.count("sessions") == 0);
 }
+
+}  // namespace cuda_lanes_tests

@@ -3,6 +3,8 @@
 
 #include "cuda_fixtures.hpp"
 
+namespace cuda_memory_tests {
+
 using namespace engine;
 using namespace engine::test;
 using cuda::DevicePool;
@@ -221,3 +223,5 @@ TEST(small_copies_do_not_starve_a_large_one_of_pinned_memory) {
   CHECK(pinned->allocate(256, false, out) != nullptr);
   CHECK(pinned->allocate(256, false, in) != nullptr);
 }
+
+}  // namespace cuda_memory_tests

@@ -11,6 +11,8 @@
 #include "shared_memory/regions.hpp"
 #include "test.hpp"
 
+namespace cuda_memory_regions_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -174,3 +176,5 @@ TEST(threads_read_a_gpu_in_turns) {
   CHECK(well[0] && well[1] && well[2] && well[3]);
   regions.clear(true);
 }
+
+}  // namespace cuda_memory_regions_tests

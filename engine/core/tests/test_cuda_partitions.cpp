@@ -1,5 +1,7 @@
 #include "cuda_fixtures.hpp"
 
+namespace cuda_partitions_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -129,3 +131,5 @@ TEST(a_missing_driver_is_named) {
   MachineOwner machine(machine_of({cpu(1), params}));
   CHECK(contains(machine->device(1).warning(), "/nowhere/libcuda.so.1"));
 }
+
+}  // namespace cuda_partitions_tests

@@ -1,6 +1,8 @@
 // What goes wrong with sessions on a GPU, and what stays right.
 #include "ort_fixtures.hpp"
 
+namespace cuda_session_errors_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -166,3 +168,5 @@ TEST(what_one_lanes_session_frees_while_opening_goes_to_the_next_ones_behind_an_
   fake.check_clean();
   ort.check_clean();
 }
+
+}  // namespace cuda_session_errors_tests

@@ -4,6 +4,8 @@
 #include "ort/cuda_session.hpp"
 #include "ort_fixtures.hpp"
 
+namespace cuda_sessions_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -321,3 +323,5 @@ TEST(cublas_workspaces_of_sessions_count_as_memory_of_the_device) {
   CHECK(within && !without);
   check_clean(fake, ort);
 }
+
+}  // namespace cuda_sessions_tests

@@ -2,6 +2,8 @@
 
 #include "cuda_plans.hpp"
 
+namespace cuda_several_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -219,3 +221,5 @@ TEST(two_gpus_may_be_whole_and_in_partitions_but_none_both) {
               machine_of({cpu(1), gpu_number(1, 8), partition(64, 5), partition(32, 5)}));
         }).empty());
 }
+
+}  // namespace cuda_several_tests

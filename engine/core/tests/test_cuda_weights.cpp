@@ -2,6 +2,8 @@
 #include "files/onnx_weights.hpp"
 #include "ort_fixtures.hpp"
 
+namespace cuda_weights_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -123,3 +125,5 @@ TEST(captured_segments_share_their_weights_with_launched_ones) {
   fake.check_clean();
   ort.check_clean();
 }
+
+}  // namespace cuda_weights_tests

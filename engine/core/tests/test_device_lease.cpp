@@ -6,6 +6,8 @@
 #include "broker_fixtures.hpp"
 #include "cuda_fixtures.hpp"
 
+namespace device_lease_tests {
+
 using namespace engine;
 using namespace engine::broker;
 using namespace engine::test;
@@ -150,3 +152,5 @@ TEST(kernels_wait_for_those_of_other_processes) {
   }
   fake.check_clean();
 }
+
+}  // namespace device_lease_tests

@@ -3,6 +3,8 @@
 #include "fixtures.hpp"
 #include "test.hpp"
 
+namespace emulated_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -392,3 +394,5 @@ TEST(a_deadline_behind_another_run_is_kept) {
   endless->cancel();
   CHECK(endless->wait(0, false));
 }
+
+}  // namespace emulated_tests

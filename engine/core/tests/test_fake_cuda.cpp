@@ -5,6 +5,8 @@
 #include "cuda_fixtures.hpp"
 #include "devices/cuda/device_scope.hpp"
 
+namespace fake_cuda_tests {
+
 using namespace engine;
 using namespace engine::test;
 using cuda::CaptureModeScope;
@@ -349,3 +351,5 @@ TEST(a_kernel_that_waits_for_the_gpu_is_found_in_a_plan) {
   CHECK(fake.text().find("cudaStreamSynchronize after warm-up") != std::string::npos);
   fake.seal(false);
 }
+
+}  // namespace fake_cuda_tests

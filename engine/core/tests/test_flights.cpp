@@ -8,6 +8,8 @@
 #include "scheduler/flight_recorder.hpp"
 #include "test.hpp"
 
+namespace flights_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -257,3 +259,5 @@ TEST(other_devices_are_recorded_too_as_a_trace_has_them) {
     CHECK(node.start_ns == span.start_ns && node.end_ns == span.end_ns);
   }
 }
+
+}  // namespace flights_tests

@@ -2,6 +2,8 @@
 #include "files/onnx_float32.hpp"
 #include "ort_fixtures.hpp"
 
+namespace float32_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -102,3 +104,5 @@ TEST(partitions_agree_on_tf32) {
   }
   CHECK(why.find("all allow TF32, or none") != std::string::npos);
 }
+
+}  // namespace float32_tests

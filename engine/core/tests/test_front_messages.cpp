@@ -7,6 +7,8 @@
 #include "frontend/message.hpp"
 #include "test.hpp"
 
+namespace front_messages_tests {
+
 using namespace engine;
 using namespace engine::frontend;
 
@@ -81,3 +83,5 @@ TEST(the_first_raw_tensor_begins_at_a_multiple_of_64) {
     CHECK(text_of(read.content()) == message);
   }
 }
+
+}  // namespace front_messages_tests

@@ -7,6 +7,8 @@
 #include "http1/request_parser.hpp"
 #include "test.hpp"
 
+namespace fuzz_http1_tests {
+
 using namespace engine;
 
 namespace {
@@ -54,3 +56,5 @@ TEST(any_bytes_are_answered_the_same_however_they_arrive) {
 TEST(any_bytes_are_a_query_or_left_to_python) {
   run_changed(fuzz::rest_seeds(), fuzz::rest_request, lanes);
 }
+
+}  // namespace fuzz_http1_tests

@@ -1,6 +1,8 @@
 #include "frontend/hand_over.hpp"
 #include "test.hpp"
 
+namespace hand_over_tests {
+
 using engine::frontend::HandOver;
 
 TEST(runs_that_compute_for_long_are_handed_over_for_a_while) {
@@ -17,3 +19,5 @@ TEST(runs_that_compute_for_long_are_handed_over_for_a_while) {
   CHECK(!hand_over.is_on(start_ns + HandOver::while_ns));
   CHECK(!hand_over.is_watching(start_ns + HandOver::while_ns));
 }
+
+}  // namespace hand_over_tests

@@ -9,6 +9,8 @@
 #include "fixtures.hpp"
 #include "test.hpp"
 
+namespace helpers_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -158,3 +160,5 @@ TEST(a_run_that_ends_wakes_its_own_waiters_only) {
   for (std::thread& thread : threads) thread.join();
   CHECK(machine->stats().devices[0].helper_wakes <= callers);
 }
+
+}  // namespace helpers_tests

@@ -11,6 +11,8 @@
 #include "frontend/opening_connection.hpp"
 #include "test.hpp"
 
+namespace http1_connection_tests {
+
 using namespace engine;
 using namespace engine::frontend;
 
@@ -333,3 +335,5 @@ TEST(a_connection_with_a_query_is_not_closed_for_others) {
   CHECK(!has_query("POST /v2/models/m/infer HTTP/1.1\r\nContent-Length: 3\r\n\r\n{"));
   CHECK(!has_query("GET /v2 HTTP/1.1\r\n\r\n"));
 }
+
+}  // namespace http1_connection_tests

@@ -5,6 +5,8 @@
 #include "http1/request_parser.hpp"
 #include "test.hpp"
 
+namespace http1_parser_tests {
+
 using namespace engine::http1;
 
 namespace {
@@ -181,3 +183,5 @@ TEST(a_sink_may_stop_at_a_head) {
   CHECK(parser.feed(left) == State::stopped);
   CHECK(heard.said == "POST / #3 [");
 }
+
+}  // namespace http1_parser_tests

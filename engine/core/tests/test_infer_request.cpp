@@ -5,6 +5,8 @@
 #include "frontend/infer_request.hpp"
 #include "test.hpp"
 
+namespace infer_request_tests {
+
 using namespace engine;
 using namespace engine::frontend;
 
@@ -144,3 +146,5 @@ TEST(texts_are_percent_encoded) {
   CHECK(encoded_message("100 %\n\xC3\xA9") == "100 %25%0A%C3%A9");
   CHECK(encoded_message(std::string(100'000, 'x')).size() <= 1500);
 }
+
+}  // namespace infer_request_tests

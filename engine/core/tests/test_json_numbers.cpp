@@ -8,6 +8,8 @@
 #include "files/json_numbers.hpp"
 #include "test.hpp"
 
+namespace json_numbers_tests {
+
 using namespace engine;
 
 namespace {
@@ -98,3 +100,5 @@ TEST(numbers_as_text) {
   CHECK(json_of(largest) == "[18446744073709551615]");
   CHECK(json_of(std::span<const double>()) == "[]");
 }
+
+}  // namespace json_numbers_tests

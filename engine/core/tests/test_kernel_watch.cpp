@@ -5,6 +5,8 @@
 #include "fixtures.hpp"
 #include "test.hpp"
 
+namespace kernel_watch_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -222,3 +224,5 @@ TEST(stays_nest_while_others_look) {
   KernelWatch::get().look(2);
   CHECK(outer.looks == looks);
 }
+
+}  // namespace kernel_watch_tests

@@ -15,6 +15,8 @@
 #include "ort_fixtures.hpp"
 #include "test.hpp"
 
+namespace kernels_tests {
+
 using namespace engine;
 using namespace engine::test;
 using kernels::KernelLibrary;
@@ -369,3 +371,5 @@ TEST(libraries_are_opened_once_by_name) {
   CHECK(&library == &kernels::get_library("openvino"));
   CHECK(contains(error("openvino", "/elsewhere"), "already loaded"));
 }
+
+}  // namespace kernels_tests

@@ -5,6 +5,8 @@
 #include "fixtures.hpp"
 #include "test.hpp"
 
+namespace lanes_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -127,3 +129,5 @@ TEST(spinners_make_room_for_wide_nodes) {
   for (int i = 0; i < 50; ++i) CHECK(machine->run(*plan, {}, {}, 0)->outcome() == Outcome::ok);
   CHECK(refused == 50);
 }
+
+}  // namespace lanes_tests

@@ -8,6 +8,8 @@
 #include "fixtures.hpp"
 #include "test.hpp"
 
+namespace loans_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -202,3 +204,5 @@ TEST(a_loan_ends_once) {
   CHECK(loan.lend(*loan.offer()) && loan.give_back() && loan.was_lent());
   CHECK(loan.try_end() && !loan.offer());
 }
+
+}  // namespace loans_tests

@@ -9,6 +9,8 @@
 #include "memory/refused.hpp"
 #include "test.hpp"
 
+namespace memory_account_tests {
+
 using namespace engine;
 
 namespace {
@@ -126,3 +128,5 @@ TEST(a_refusal_is_known_again_in_the_words_of_others) {
   CHECK(!MemoryRefused::is_said_by("Failed to allocate memory"));
   CHECK(MemoryRefused::cut_from("above the memory limit") == "above the memory limit");
 }
+
+}  // namespace memory_account_tests

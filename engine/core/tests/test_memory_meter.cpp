@@ -11,6 +11,8 @@
 #include "scheduler/thread_counts.hpp"
 #include "test.hpp"
 
+namespace memory_meter_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -97,3 +99,5 @@ TEST(a_memory_of_many_threads_is_filled_to_its_limit_and_no_further) {
   for (int i = 0; i < 1'000; ++i) meter.remove(value_bytes);
   CHECK(meter.bytes() == 0);
 }
+
+}  // namespace memory_meter_tests

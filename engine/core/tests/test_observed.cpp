@@ -8,6 +8,8 @@
 #include "frontend/trouble.hpp"
 #include "test.hpp"
 
+namespace observed_tests {
+
 using engine::frontend::FrontTimes;
 using engine::frontend::Histogram;
 using engine::frontend::is_sampled;
@@ -99,3 +101,5 @@ TEST(what_another_process_says_is_counted_as_the_same_trouble) {
   CHECK(counts.counts()[static_cast<std::size_t>(Trouble::failed)] == 2);
   CHECK(counts.counts()[static_cast<std::size_t>(Trouble::late)] == 0);
 }
+
+}  // namespace observed_tests

@@ -9,6 +9,8 @@
 #include "fixtures.hpp"
 #include "test.hpp"
 
+namespace order_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -342,3 +344,5 @@ TEST(queries_pipeline_over_free_lanes) {
   for (const RunPtr& run : runs) run->wait(0, false);
   CHECK(ended == later);
 }
+
+}  // namespace order_tests

@@ -9,6 +9,8 @@
 #include "frontend/out_queue.hpp"
 #include "test.hpp"
 
+namespace out_queue_tests {
+
 using namespace engine;
 using namespace engine::frontend;
 
@@ -69,3 +71,5 @@ TEST(a_socket_that_is_closed_is_said_to_be) {
   queue.append(bytes_of("hello"));
   CHECK(!queue.write_to(pair.ends[0]));
 }
+
+}  // namespace out_queue_tests

@@ -3,6 +3,8 @@
 #include "fixtures.hpp"
 #include "test.hpp"
 
+namespace plans_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -178,3 +180,5 @@ TEST(spans_say_who_ran_when) {
   for (const NodeSpan& span : run->spans().subspan(1))
     CHECK(span.ready_ns >= run->spans()[0].end_ns);
 }
+
+}  // namespace plans_tests

@@ -11,6 +11,8 @@
 #include "fixtures.hpp"
 #include "test.hpp"
 
+namespace plugin_device_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -207,3 +209,5 @@ TEST(a_plugin_device_needs_a_thread_and_has_one_lane) {
   wide.lanes = 2;
   CHECK(refusal(wide) == "device 'plugin:fake': a plugin provider has one lane, got 2");
 }
+
+}  // namespace plugin_device_tests

@@ -6,6 +6,8 @@
 #include "frontend/python_queue.hpp"
 #include "test.hpp"
 
+namespace python_queue_tests {
+
 using namespace engine;
 using namespace engine::frontend;
 
@@ -62,3 +64,5 @@ TEST(only_so_many_calls_and_items_wait_for_python) {
   static_cast<void>(queue.take(1));
   CHECK(!queue.is_full());
 }
+
+}  // namespace python_queue_tests

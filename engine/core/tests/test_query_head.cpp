@@ -5,6 +5,8 @@
 #include "replicas/query_head.hpp"
 #include "test.hpp"
 
+namespace query_head_tests {
+
 using engine::frontend::put_length;
 using engine::frontend::put_text;
 using engine::frontend::put_varint;
@@ -66,3 +68,5 @@ TEST(of_what_is_no_query_nothing_is_read) {
   CHECK(head_of(whole.substr(0, whole.size() - 1)).model.empty());
   CHECK(head_of("").model.empty());
 }
+
+}  // namespace query_head_tests

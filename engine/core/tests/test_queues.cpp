@@ -16,6 +16,8 @@
 #include "scheduler/spin_lock.hpp"
 #include "test.hpp"
 
+namespace queues_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -233,3 +235,5 @@ TEST(a_spin_lock_excludes) {
   for (std::thread& thread : threads) thread.join();
   CHECK(count == 1'000 * lanes);
 }
+
+}  // namespace queues_tests

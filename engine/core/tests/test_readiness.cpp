@@ -4,6 +4,8 @@
 #include "frontend/readiness.hpp"
 #include "test.hpp"
 
+namespace readiness_tests {
+
 using namespace engine;
 using namespace engine::frontend;
 
@@ -80,3 +82,5 @@ TEST(what_is_odd_of_a_health_check_is_pythons) {
   CHECK(!health_answer(readiness, bytes_of(fields("another.Service"))));
   CHECK(!health_answer(readiness, bytes_of("\x0A\x7Fx")));
 }
+
+}  // namespace readiness_tests

@@ -6,6 +6,8 @@
 #include "memory/refused.hpp"
 #include "test.hpp"
 
+namespace recent_blocks_tests {
+
 using namespace engine;
 
 namespace {
@@ -84,3 +86,5 @@ TEST(threads_share_recent_blocks) {
   for (std::thread& thread : threads) thread.join();
   CHECK(account.held_bytes() == blocks.kept_bytes());
 }
+
+}  // namespace recent_blocks_tests

@@ -8,6 +8,8 @@
 #include "frontend/rest_request.hpp"
 #include "test.hpp"
 
+namespace rest_request_tests {
+
 using namespace engine;
 using namespace engine::frontend;
 
@@ -195,3 +197,5 @@ TEST(texts_are_written_as_pythons_json_does) {
         R"("\ufffd\ufffd(\ufffd\ufffd\ufffd\ufffd\ufffd")");
   CHECK(is_utf8("\xF4\x8F\xBF\xBF") && !is_utf8("\xF4\x90\x80\x80") && !is_utf8("\xE2\x82"));
 }
+
+}  // namespace rest_request_tests

@@ -5,6 +5,8 @@
 #include "room_fixtures.hpp"
 #include "test.hpp"
 
+namespace room_forecast_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -103,3 +105,5 @@ TEST(nobody_is_refused_for_a_delay_that_its_deadline_ends) {
   model.open();
   CHECK(run->outcome() == Outcome::ok);
 }
+
+}  // namespace room_forecast_tests

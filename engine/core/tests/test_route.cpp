@@ -5,6 +5,8 @@
 #include "scheduler/asked_models.hpp"
 #include "test.hpp"
 
+namespace route_tests {
+
 using namespace engine;
 using namespace engine::test;
 using frontend::PlanPtr;
@@ -50,3 +52,5 @@ TEST(plans_for_while_queries_overlap_are_taken_in_turn) {
   route.lead(own, {}, {.always = true});
   CHECK(route.take(0).plan == nullptr);
 }
+
+}  // namespace route_tests

@@ -8,6 +8,8 @@
 #include "scheduler/status_error.hpp"
 #include "test.hpp"
 
+namespace runs_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -344,3 +346,5 @@ TEST(fewer_runs_of_a_large_plan_are_kept) {
   machine->drain();
   CHECK(plan->run_count() <= 8);
 }
+
+}  // namespace runs_tests

@@ -16,6 +16,8 @@
 #include "shared_memory/regions.hpp"
 #include "test.hpp"
 
+namespace shared_memory_tests {
+
 using namespace engine;
 
 namespace {
@@ -330,3 +332,5 @@ TEST(threads_share_the_table) {
   for (const int count : wrong) CHECK(count == 0);
   CHECK(regions.list().size() == 1);
 }
+
+}  // namespace shared_memory_tests

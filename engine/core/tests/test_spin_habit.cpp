@@ -3,6 +3,8 @@
 #include "fixtures.hpp"
 #include "test.hpp"
 
+namespace spin_habit_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -39,3 +41,5 @@ TEST(callers_learn_how_long_their_waits_are) {
     CHECK(plan->waits().pays() == !waits_are_long);
   }
 }
+
+}  // namespace spin_habit_tests

@@ -8,6 +8,8 @@
 #include "stack_fixtures.hpp"
 #include "test.hpp"
 
+namespace stacks_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -346,3 +348,5 @@ TEST(what_is_observed_counts_for_deadlines_and_not_for_what_gains) {
   CHECK(stacking.rows_within(7 * ms) == 0);
   CHECK(stacking.gains(2, 2 * stacking.takes_ns(1)));
 }
+
+}  // namespace stacks_tests

@@ -16,6 +16,8 @@
 #include "scheduler/status_error.hpp"
 #include "test.hpp"
 
+namespace stand_in_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -174,3 +176,5 @@ TEST(a_model_may_go_before_it_was_opened_and_meanwhile) {
     other.await_end();
   }
 }
+
+}  // namespace stand_in_tests

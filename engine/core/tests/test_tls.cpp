@@ -11,6 +11,8 @@
 #include "test.hpp"
 #include "tls_fixtures.hpp"
 
+namespace tls_tests {
+
 using namespace engine;
 using namespace engine::frontend;
 
@@ -165,3 +167,5 @@ TEST(hellos_are_looked_at_wherever_they_are_cut) {
     CHECK(!is_fine(huge, cut) && !is_fine(in_pieces, cut));
   }
 }
+
+}  // namespace tls_tests

@@ -6,6 +6,8 @@
 #include "room_fixtures.hpp"
 #include "test.hpp"
 
+namespace waiting_room_tests {
+
 using namespace engine;
 using namespace engine::test;
 
@@ -174,3 +176,5 @@ TEST(rules_that_cannot_be_meant_are_refused) {
   CHECK(!failure_of([] { static_cast<void>(WaitingRoom::create({.usual_level = 2})); }).empty());
   CHECK(!failure_of([] { static_cast<void>(WaitingRoom::create({.delay_ns = -1})); }).empty());
 }
+
+}  // namespace waiting_room_tests

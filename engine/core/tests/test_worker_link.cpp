@@ -12,6 +12,8 @@
 #include "isolation/worker_link.hpp"
 #include "test.hpp"
 
+namespace worker_link_tests {
+
 using namespace engine;
 using isolation::SharedBlocks;
 using isolation::SharedPages;
@@ -268,3 +270,5 @@ TEST(many_queries_wait_for_a_worker_that_does_not_read) {
   }
   pair.await_answers(count);
 }
+
+}  // namespace worker_link_tests
