@@ -84,13 +84,9 @@ struct TlsTransport::Callbacks {
   }
 };
 
-TlsTransport::TlsTransport(std::shared_ptr<const tls::Context> context, int socket,
-                           std::string_view protocols)
-    : Transport(socket),
-      context_(std::move(context)),
-      api_(context_->api()),
-      protocols_(protocols),
-      ssl_(api_.ssl_new(context_->get())) {
+TlsTransport::TlsTransport(std::shared_ptr<const void> context, const tls::Api& api, tls::Ssl* ssl,
+                           int socket)
+    : Transport(socket), context_(std::move(context)), api_(api), ssl_(ssl) {
   tls::Bio* const bio = ssl_ == nullptr ? nullptr : api_.bio_new(Callbacks::method(api_));
   if (bio == nullptr) {
     api_.ssl_free(ssl_);
@@ -99,8 +95,22 @@ TlsTransport::TlsTransport(std::shared_ptr<const tls::Context> context, int sock
   api_.bio_set_data(bio, this);
   api_.bio_set_init(bio, 1);
   api_.ssl_set_bio(ssl_, bio, bio);
+}
+
+TlsTransport::TlsTransport(std::shared_ptr<const tls::Context> context, int socket,
+                           std::string_view protocols)
+    : TlsTransport(context, context->api(), context->api().ssl_new(context->get()), socket) {
+  protocols_ = protocols;
+  hears_hello_ = true;
   api_.ssl_set_data(ssl_, tls::protocols_place, &protocols_);
   api_.ssl_set_accept_state(ssl_);
+}
+
+TlsTransport::TlsTransport(std::shared_ptr<const tls::ClientContext> context, int socket,
+                           std::string_view protocols, const std::string& host)
+    : TlsTransport(context, context->api(), context->connection(host, protocols), socket) {
+  api_.clear_errors();
+  api_.ssl_handshake(ssl_);  // what it says first is to be sent
 }
 
 TlsTransport::~TlsTransport() {
@@ -120,7 +130,7 @@ std::optional<std::size_t> TlsTransport::receive(std::span<std::byte> buffer) {
   const std::optional<std::size_t> count = take(taken);
   if (!count || *count == 0) return count;
   const Bytes came = taken.first(*count);
-  if (!hello_.take(came)) return std::nullopt;
+  if (hears_hello_ && !hello_.take(came)) return std::nullopt;
   const std::size_t decrypted = decrypt(came, buffer.first(buffer.size() - most));
   // Of the handshake, or why it failed.
   if (!send_encrypted()) is_over_ = true;
@@ -142,11 +152,20 @@ std::size_t TlsTransport::decrypt(Bytes came, std::span<std::byte> to) {
     if (api_.ssl_error(ssl_, count) != tls::error::want_read) {
       is_over_ = true;
       has_failed_ = true;
+      note_failure();
     }
     break;
   }
   came_ = {};
   return total;
+}
+
+void TlsTransport::note_failure() {
+  const char* const reason = api_.reason(api_.last_error());
+  if (reason == nullptr && is_agreed()) return;  // the other side has ended it
+  why_ = std::string("TLS: ") + (reason == nullptr ? "the handshake was broken off" : reason);
+  if (const long verified = api_.ssl_verified(ssl_); verified != 0)
+    why_ += std::string(", ") + api_.verify_reason(verified);
 }
 
 const std::vector<std::string>* TlsTransport::certificate_names() {

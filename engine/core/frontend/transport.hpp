@@ -32,6 +32,8 @@ class Transport {
   [[nodiscard]] virtual bool is_agreed() const noexcept { return true; }
   /// Names in the certificate that the client has shown; null: it has shown none.
   [[nodiscard]] virtual const std::vector<std::string>* certificate_names() { return nullptr; }
+  /// Why nothing comes any more, if it knows; else empty.
+  [[nodiscard]] virtual std::string why() const { return {}; }
 
   [[nodiscard]] int socket() const noexcept { return socket_; }
 

@@ -33,7 +33,7 @@ inline bool has_openssl() {
   }
 }
 
-/// Files of a certificate that signed itself, and its key.
+/// Files of a certificate for the host `server` that signed itself, and its key.
 class MadeCertificate {
  public:
   MadeCertificate() {
@@ -49,6 +49,11 @@ class MadeCertificate {
     adjust(openssl<void*(void*)>("X509_getm_notBefore")(made), 0);
     adjust(openssl<void*(void*)>("X509_getm_notAfter")(made), 3600);
     openssl<int(void*, void*)>("X509_set_pubkey")(made, key);
+    void* const name = openssl<void*(const void*)>("X509_get_subject_name")(made);
+    constexpr int ascii = 0x1001;
+    openssl<int(void*, const char*, int, const char*, int, int, int)>("X509_NAME_add_entry_by_txt")(
+        name, "CN", ascii, "server", -1, -1, 0);
+    openssl<int(void*, const void*)>("X509_set_issuer_name")(made, name);
     const void* const sha256 = openssl<const void*()>("EVP_sha256")();
     CHECK(openssl<int(void*, void*, const void*)>("X509_sign")(made, key, sha256) > 0);
     const auto opened = [](const std::string& path) {

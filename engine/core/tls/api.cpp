@@ -44,6 +44,7 @@ const Api& Api::open() {
 Api::Api() : name(ssl_name) {
   const Library crypto(crypto_name), ssl(ssl_name);
   ssl.need(server_method, "TLS_server_method");
+  ssl.need(client_method, "TLS_client_method");
   ssl.need(context_new, "SSL_CTX_new");
   ssl.need(context_free, "SSL_CTX_free");
   ssl.need(context_ctrl, "SSL_CTX_ctrl");
@@ -61,6 +62,13 @@ Api::Api() : name(ssl_name) {
   ssl.need(ssl_new, "SSL_new");
   ssl.need(ssl_free, "SSL_free");
   ssl.need(ssl_set_accept_state, "SSL_set_accept_state");
+  ssl.need(ssl_set_connect_state, "SSL_set_connect_state");
+  ssl.need(ssl_set_host, "SSL_set1_host");
+  ssl.need(ssl_offer, "SSL_set_alpn_protos");
+  ssl.need(ssl_ctrl, "SSL_ctrl");
+  ssl.need(ssl_handshake, "SSL_do_handshake");
+  ssl.need(ssl_verified, "SSL_get_verify_result");
+  crypto.need(verify_reason, "X509_verify_cert_error_string");
   ssl.need(ssl_set_bio, "SSL_set_bio");
   ssl.need(ssl_set_data, "SSL_set_ex_data");
   ssl.need(ssl_data, "SSL_get_ex_data");

@@ -30,6 +30,7 @@ inline constexpr int read = 1, should_retry = 8;
 /// The functions that we use, of OpenSSL 3.0 and later.
 struct Api {
   const SslMethod* (*server_method)();
+  const SslMethod* (*client_method)();
   SslContext* (*context_new)(const SslMethod*);
   void (*context_free)(SslContext*);
   long (*context_ctrl)(SslContext*, int command, long number, void* pointer);
@@ -52,6 +53,13 @@ struct Api {
   Ssl* (*ssl_new)(SslContext*);
   void (*ssl_free)(Ssl*);
   void (*ssl_set_accept_state)(Ssl*);
+  void (*ssl_set_connect_state)(Ssl*);
+  int (*ssl_set_host)(Ssl*, const char* host);  ///< that the other side has to be
+  int (*ssl_offer)(Ssl*, const unsigned char* protocols, unsigned bytes);  ///< 0: done
+  long (*ssl_ctrl)(Ssl*, int command, long number, void* pointer);
+  int (*ssl_handshake)(Ssl*);
+  long (*ssl_verified)(const Ssl*);  ///< 0: the other side is who it says it is
+  const char* (*verify_reason)(long verified);
   void (*ssl_set_bio)(Ssl*, Bio* read, Bio* write);
   int (*ssl_set_data)(Ssl*, int place, void*);
   void* (*ssl_data)(const Ssl*, int place);

@@ -1,29 +1,21 @@
 #include "tls/context.hpp"
 
 #include <new>
-#include <stdexcept>
 #include <string_view>
+
+#include "tls/pem_files.hpp"
 
 namespace engine::tls {
 
 namespace {
 
 // Of openssl/ssl.h.
-constexpr int set_mode = 33, set_session_cache = 44, set_max_certificates = 51,
-              set_least_version = 123;
-constexpr long release_buffers = 16, tls_1_2 = 0x0303;
-constexpr std::uint64_t no_compression = 1U << 17, no_ticket = 1U << 14,
-                        no_renegotiation = 1U << 30, cipher_by_server = 1U << 22;
-constexpr int pem = 1, ask_client = 1 | 2;
+constexpr int set_max_certificates = 51;
+constexpr std::uint64_t cipher_by_server = 1U << 22;
+constexpr int ask_client = 1 | 2;
 constexpr int alpn_ok = 0, alpn_fatal = 2;
-/// The fastest first, as gRPC's own servers have it.
-constexpr const char* suites =
-    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 /// Bytes of a client's certificates, which it may announce before anybody knows who it is.
 constexpr long most_certificates = 32 * 1024;
-
-/// Nobody is asked for a passphrase at a terminal.
-int no_password(char*, int, int, void*) { return 0; }
 
 /// Of what the connection speaks, the first that the client offers.
 int choose(Ssl* ssl, const unsigned char** chosen, unsigned char* chosen_bytes,
@@ -45,13 +37,6 @@ int choose(Ssl* ssl, const unsigned char** chosen, unsigned char* chosen_bytes,
   return alpn_fatal;
 }
 
-[[noreturn]] void fail(const Api& api, const char* what, const std::string& file) {
-  const char* const reason = api.reason(api.last_error());
-  const std::string why = reason == nullptr ? "it cannot be read" : reason;
-  api.clear_errors();
-  throw std::runtime_error(std::string(what) + " '" + file + "': " + why);
-}
-
 }  // namespace
 
 Context::Context(const Files& files)
@@ -69,24 +54,14 @@ Context::Context(const Files& files)
 Context::~Context() { api_.context_free(context_); }
 
 void Context::set_limits() {
-  api_.context_ctrl(context_, set_least_version, tls_1_2, nullptr);
-  api_.context_ctrl(context_, set_session_cache, 0, nullptr);
-  api_.context_ctrl(context_, set_mode, release_buffers, nullptr);
+  tls::set_limits(api_, context_);
   api_.context_ctrl(context_, set_max_certificates, most_certificates, nullptr);
-  api_.context_set_options(context_,
-                           no_compression | no_ticket | no_renegotiation | cipher_by_server);
-  api_.context_set_suites(context_, suites);
-  api_.context_set_password(context_, no_password);
+  api_.context_set_options(context_, cipher_by_server);
   api_.context_set_alpn(context_, choose, const_cast<Api*>(&api_));
 }
 
 void Context::load(const Files& files) {
-  api_.clear_errors();
-  if (api_.context_certificate(context_, files.certificate.c_str()) != 1)
-    fail(api_, "the certificate", files.certificate);
-  if (api_.context_key(context_, files.key.c_str(), pem) != 1 ||
-      api_.context_check_key(context_) != 1)
-    fail(api_, "the certificate's key", files.key);
+  show(api_, context_, files.certificate, files.key);
   if (files.client_ca.empty()) return;
   Names* const names = api_.names_of(files.client_ca.c_str());
   if (names == nullptr || api_.context_verify_by(context_, files.client_ca.c_str()) != 1)
