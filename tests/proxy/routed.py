@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
-from tests.isolation.served import Serving
+from tests.isolation.served import Serving, until
 
 COMMAND = [sys.executable, "-m", "surplus.engine.cli.main", "route"]
 
@@ -27,6 +29,29 @@ def routed(*words: str) -> Iterator[Serving]:
             yield serving
         finally:
             process.terminate()
+
+
+@contextmanager
+def frozen(process: subprocess.Popen[str]) -> Iterator[None]:
+    """Stop a process until the end of the block.
+
+    One that is told to stop may go on until a thread of it is given a core: so this waits until all
+    of them have stopped.
+    """
+    process.send_signal(signal.SIGSTOP)
+    try:
+        until(lambda: _states(process) == {"T"})
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
+
+
+def _states(process: subprocess.Popen[str]) -> set[str]:
+    found = set()
+    for path in Path(f"/proc/{process.pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
+            found.add((path / "stat").read_text().rsplit(")", 1)[1].split()[0])
+    return found
 
 
 def get(serving: Serving, path: str) -> str:
