@@ -27,9 +27,11 @@ LOADS = (
     Asking("floats_16", "grpc", 16),
     Asking("kilobytes_600", "grpc", 1),
     Asking("floats_16", "http", 1),
+    Asking("floats_16", "http", 16),
+    Asking("kilobytes_600", "http", 1),
 )
 MOST_ADDED_US = 150
-"""What may be added to the median of a small query of one client over gRPC."""
+"""What may be added to the median of a small query of one client, over gRPC or REST."""
 
 
 def start_route(
@@ -39,7 +41,8 @@ def start_route(
     ports = {"grpc": free_port(), "http": free_port()}
     command = [
         Path(sys.executable).with_name("engine"),
-        *("route", *(f"127.0.0.1:{server.port('grpc')}" for server in servers)),
+        "route",
+        *(f"127.0.0.1:{server.port('grpc')}+{server.port('http')}" for server in servers),
         *("--port", str(ports["grpc"]), "--http-port", str(ports["http"])),
     ]
     return ServerProcess(command, ports, payloads, folder / "log")
@@ -99,7 +102,8 @@ def main() -> int:
     rows = measure(args.rounds, args.seconds, args.replicas)
     for found in rows:
         print(", ".join(f"{key} {value}" for key, value in found.items()))
-    return 0 if rows[0]["added us"] <= MOST_ADDED_US else 1
+    small = [found for found in rows if found["payload"] == "floats_16" and found["clients"] == 1]
+    return 0 if all(found["added us"] <= MOST_ADDED_US for found in small) else 1
 
 
 if __name__ == "__main__":

@@ -1089,6 +1089,9 @@ class Replicas(QueryLink):
         most_failures: int = 3,
         eject_ns: int = 1000000000,
         most_eject_ns: int = 30000000000,
+        tls_ca: str = "",
+        tls_certificate: str = "",
+        tls_key: str = "",
     ) -> None:
         """
         Parameters
@@ -1099,11 +1102,17 @@ class Replicas(QueryLink):
             Header that servers are shown; empty: none.
         most_failures, eject_ns, most_eject_ns
             As of surplus.routing's Balancer.
+        tls_ca, tls_certificate, tls_key
+            PEM files: authorities of servers that are asked over TLS, and what is shown to them.
+
+        Raises RuntimeError naming a file that does not do.
         """
 
-    def set_replicas(self, model: str, replicas: Sequence[tuple[str, float]]) -> None:
+    def set_replicas(self, model: str, replicas: Sequence[tuple[str, str, float]]) -> None:
         """
-        Who has a model from now on: host:port, and how many queries of others are known there.
+        Who has a model from now on: host:port of gRPC, of REST or an empty text, and queries of
+
+        others known there. Where all are known by REST, its queries are passed on as bytes.
 
         Raises ValueError naming what is no address; looks hosts up, which may block.
         """

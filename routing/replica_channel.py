@@ -67,7 +67,7 @@ class ReplicaChannel:
         if params.tls is None:
             self._channel = grpc.insecure_channel(address, options=options)
         else:
-            credentials = _credentials(params.tls)
+            credentials = channel_credentials(params.tls)
             self._channel = grpc.secure_channel(address, credentials, options=options)
         self._infer = self._channel.unary_unary(f"{SERVICE}ModelInfer")
         bearer = [("authorization", f"Bearer {params.token}")] if params.token else []
@@ -90,6 +90,7 @@ def outcome(call: Any) -> AnsweredTry | FailedTry:
     return FailedTry(failure_of(code.value[0]), code.name, call.details() or "")
 
 
-def _credentials(tls: TlsParams) -> grpc.ChannelCredentials:
+def channel_credentials(tls: TlsParams) -> grpc.ChannelCredentials:
+    """What these files are to gRPC; reads them."""
     own = [Path(path).read_bytes() for path in (tls.key, tls.certificate) if path]
     return grpc.ssl_channel_credentials(Path(tls.ca).read_bytes(), *own)

@@ -12,6 +12,8 @@ import grpc.aio
 from surplus.engine.errors import UnavailableError
 from surplus.engine.serving.messages import SERVICE, message_type
 from surplus.engine.serving.servable import TensorSpec
+from surplus.loadgen.transport import TlsParams
+from surplus.routing.replica_channel import channel_credentials
 
 _ANSWERS_S = 5.0
 """What is asked is small; a server that takes longer is not asked what it serves now."""
@@ -43,11 +45,16 @@ class AskedReplica:
         ``host:port``.
     token : str
         Shown to it; empty: none.
+    tls : TlsParams or None
+        What everything is encrypted with.
     """
 
-    def __init__(self, address: str, token: str) -> None:
+    def __init__(self, address: str, token: str, tls: TlsParams | None) -> None:
         self.address = address
-        self._channel = grpc.aio.insecure_channel(address)
+        if tls is None:
+            self._channel = grpc.aio.insecure_channel(address)
+        else:
+            self._channel = grpc.aio.secure_channel(address, channel_credentials(tls))
         self._metadata = [("authorization", f"Bearer {token}")] if token else []
 
     async def ready_models(self) -> list[tuple[str, str]]:

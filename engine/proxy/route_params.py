@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from surplus.loadgen.transport import TlsParams
 from surplus.routing.client_params import EjectionParams
+from surplus.routing.resolver import ReplicaAddress
 
 
 @dataclass(frozen=True)
@@ -13,8 +15,9 @@ class RouteParams:
 
     Parameters
     ----------
-    servers : tuple of str
-        ``host:port`` of gRPC each: what they serve is routed.
+    servers : tuple of ReplicaAddress
+        What they serve is routed; queries over REST as they are, where all that have a model are
+        known by REST, too.
     resolver : str
         ``http://host:port`` of a cluster's resolver instead; empty: none.
     models : tuple of str
@@ -25,16 +28,19 @@ class RouteParams:
         How long to wait at the start until some model is found, >= 0.
     token : str
         Shown to the servers; empty: none.
+    tls : TlsParams or None
+        What is encrypted to the servers, over gRPC and REST.
     ejection : EjectionParams
         When a server is asked no more.
     """
 
-    servers: tuple[str, ...] = ()
+    servers: tuple[ReplicaAddress, ...] = ()
     resolver: str = ""
     models: tuple[str, ...] = ()
     look_s: float = 1.0
     wait_s: float = 10.0
     token: str = ""
+    tls: TlsParams | None = None
     ejection: EjectionParams = field(default_factory=EjectionParams)
 
     def __post_init__(self) -> None:

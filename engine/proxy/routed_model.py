@@ -14,7 +14,8 @@ from surplus.engine.serving.servable import Array
 class RoutedModel:
     """An ``surplus.engine.serving.servable.Servable`` over several servers.
 
-    Plain queries of gRPC go to them by ``worker``, and never come here.
+    Plain queries go to them by ``worker``, and never come here; those over REST where all of them
+    are known by it.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class RoutedModels:
     def __init__(self, params: RouteParams) -> None:
         self._params = params
         self._resolver = HttpResolver(params.resolver) if params.resolver else None
-        ejection = params.ejection
+        ejection, tls = params.ejection, params.tls
         try:
             self.link = _core.Replicas(
                 most_message_bytes=LARGEST_MESSAGE_BYTES,
@@ -47,6 +47,9 @@ class RoutedModels:
                 most_failures=ejection.most_failures,
                 eject_ns=round(ejection.eject_s * 1e9),
                 most_eject_ns=round(ejection.most_eject_s * 1e9),
+                tls_ca="" if tls is None else tls.ca,
+                tls_certificate="" if tls is None else tls.certificate,
+                tls_key="" if tls is None else tls.key,
             )
         except RuntimeError as error:
             raise ConfigError(f"queries cannot be routed: {error}") from error
@@ -106,10 +109,9 @@ class RoutedModels:
                 await self._ask_resolver(self._resolver, name)
 
     async def _ask_servers(self) -> None:
-        servers = [self._asked_at(address) for address in self._params.servers]
-        for server, keys in zip(
-            servers, await asyncio.gather(*map(self._index, servers)), strict=True
-        ):
+        asked = [self._asked_at(replica.grpc) for replica in self._params.servers]
+        found = await asyncio.gather(*map(self._index, asked))
+        for replica, server, keys in zip(self._params.servers, asked, found, strict=True):
             if keys is None:
                 continue
             names = {name for name, _ in keys}
@@ -119,7 +121,7 @@ class RoutedModels:
             for name in names:
                 known = self._replicas.setdefault(name, [])
                 if all(row.grpc != server.address for row in known):
-                    known.append(ReplicaAddress(server.address))
+                    known.append(replica)
             for key in keys:
                 await self._describe(server, key)
         await self._tell()
@@ -159,7 +161,7 @@ class RoutedModels:
     async def _tell(self) -> None:
         """The balancer, of who has what; hosts are looked up."""
         for name, replicas in self._replicas.items():
-            rows = [(replica.grpc, replica.load) for replica in replicas]
+            rows = [(replica.grpc, replica.http, replica.load) for replica in replicas]
             try:
                 await asyncio.to_thread(self.link.set_replicas, name, rows)
             except ValueError as error:
@@ -195,7 +197,8 @@ class RoutedModels:
     def _asked_at(self, address: str) -> AskedReplica:
         asked = self._asked.get(address)
         if asked is None:
-            asked = self._asked[address] = AskedReplica(address, self._params.token)
+            asked = AskedReplica(address, self._params.token, self._params.tls)
+            self._asked[address] = asked
         return asked
 
     def _say(self, of: str, what: str) -> None:

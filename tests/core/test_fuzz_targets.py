@@ -14,6 +14,7 @@ from tests.core.test_native import ROOT, execute, find_tool
 SOURCE = ROOT / "engine" / "core" / "fuzz"
 BUILD = ROOT / "build" / "core-fuzz" / "c++"
 TARGETS = (
+    "http1_answers",
     "http1_connection",
     "http2_connection",
     "infer_request",

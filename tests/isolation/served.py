@@ -70,7 +70,7 @@ def served(folder: Path, *options: str, python_front: bool = False) -> Iterator[
     with subprocess.Popen(command, text=True, **pipes) as process:
         try:
             serving = Serving(process)
-            serving.http_address = serving.wait_for(r"HTTP: http://(\S+)/v2\n")[1]
+            serving.http_address = serving.wait_for(r"HTTP: https?://(\S+)/v2\n")[1]
             serving.address = serving.wait_for(r"serving .* on (\S+) \(gRPC")[1]
             yield serving
         finally:
@@ -78,10 +78,11 @@ def served(folder: Path, *options: str, python_front: bool = False) -> Iterator[
 
 
 @contextmanager
-def serving(repository: Path, port: int) -> Iterator[Serving]:
-    """Serve it on one lane and a port of one's choice, with the cache beside it."""
-    options = ("--devices", "cpu:1", "--cache", str(repository.parent / "cache"))
-    with served(repository, *options, "--no-metrics", "--port", str(port)) as server:
+def serving(repository: Path, port: int, http_port: int = 0, *more: str) -> Iterator[Serving]:
+    """Serve it on one lane and ports of one's choice, with the cache beside it."""
+    options = ("--devices", "cpu:1", "--cache", str(repository.parent / "cache"), *more)
+    ports = ("--port", str(port), "--http-port", str(http_port))
+    with served(repository, *options, "--no-metrics", *ports) as server:
         yield server
 
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -29,6 +29,11 @@ def routed(*words: str) -> Iterator[Serving]:
             yield serving
         finally:
             process.terminate()
+
+
+def rest_words(servers: Sequence[Serving]) -> list[str]:
+    """Servers by both of their ports."""
+    return [f"{one.address}+{one.http_address.rpartition(':')[2]}" for one in servers]
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 // Servers that answer queries for this one, for Python.
 #include "replicas/replicas.hpp"
 
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -43,10 +42,14 @@ void bind_replicas(nb::module_& m) {
       .def(
           "__init__",
           [](PyReplicas* self, std::size_t most_message_bytes, std::string authorization,
-             std::int64_t most_failures, std::int64_t eject_ns, std::int64_t most_eject_ns) {
+             std::int64_t most_failures, std::int64_t eject_ns, std::int64_t most_eject_ns,
+             std::string tls_ca, std::string tls_certificate, std::string tls_key) {
             replicas::ReplicasParams params;
             params.line.most_message_bytes = most_message_bytes;
             params.line.authorization = std::move(authorization);
+            if (!tls_ca.empty())
+              params.line.tls = std::make_shared<const tls::ClientContext>(tls::ClientFiles{
+                  std::move(tls_ca), std::move(tls_certificate), std::move(tls_key)});
             params.balancer.most_failures = most_failures;
             params.balancer.eject_ns = eject_ns;
             params.balancer.most_eject_ns = most_eject_ns;
@@ -55,7 +58,8 @@ void bind_replicas(nb::module_& m) {
           "most_message_bytes"_a, "authorization"_a = "",
           "most_failures"_a = routing::BalancerParams{}.most_failures,
           "eject_ns"_a = routing::BalancerParams{}.eject_ns,
-          "most_eject_ns"_a = routing::BalancerParams{}.most_eject_ns,
+          "most_eject_ns"_a = routing::BalancerParams{}.most_eject_ns, "tls_ca"_a = "",
+          "tls_certificate"_a = "", "tls_key"_a = "",
           R"(Parameters
 ----------
 most_message_bytes
@@ -63,15 +67,23 @@ most_message_bytes
 authorization
     Header that servers are shown; empty: none.
 most_failures, eject_ns, most_eject_ns
-    As of surplus.routing's Balancer.)")
+    As of surplus.routing's Balancer.
+tls_ca, tls_certificate, tls_key
+    PEM files: authorities of servers that are asked over TLS, and what is shown to them.
+
+Raises RuntimeError naming a file that does not do.)")
       .def(
           "set_replicas",
           [](const PyReplicas& self, const std::string& model,
-             const std::vector<std::pair<std::string, double>>& rows) {
-            of(self).set_replicas(model, rows);
+             const std::vector<std::tuple<std::string, std::string, double>>& rows) {
+            std::vector<replicas::ReplicaPlace> places;
+            for (const auto& [grpc, rest, load] : rows) places.push_back({grpc, rest, load});
+            of(self).set_replicas(model, places);
           },
           "model"_a, "replicas"_a, nb::call_guard<ReleasedGil>(),
-          R"(Who has a model from now on: host:port, and how many queries of others are known there.
+          R"(Who has a model from now on: host:port of gRPC, of REST or an empty text, and queries of
+
+others known there. Where all are known by REST, its queries are passed on as bytes.
 
 Raises ValueError naming what is no address; looks hosts up, which may block.)")
       .def("counts", &counts,

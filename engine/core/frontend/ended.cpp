@@ -34,6 +34,15 @@ void Frontend::count(const Flight& flight, std::int64_t ended_ns, std::int64_t w
            waited_ns);
 }
 
+/// A query that was not answered well.
+void Frontend::count_failure(const Flight& flight, Trouble trouble) {
+  const std::int64_t ended_ns = now_ns();
+  if (flight.run.get() != nullptr || flight.worker != nullptr || flight.kept != nullptr)
+    flight.model->counts.add(FrontCounts::fail, ended_ns - flight.received_ns);
+  flight.model->tally->trouble.add(trouble);
+  remember(flight, trouble, ended_ns, ended_ns, isolation::not_known_ns);
+}
+
 /// A query that has ended, so that it can be looked at.
 void Frontend::remember(const Flight& flight, std::optional<Trouble> trouble, std::int64_t ended_ns,
                         std::int64_t answered_ns, std::int64_t waited_ns) {

@@ -56,6 +56,10 @@ bool are_written(const std::vector<Delivery>& wanted, const FrontModel& model) n
 bool Frontend::try_answer(Call& call, const Message& message, std::uint64_t item) {
   // relaxed: as drain() says
   if (message.is_compressed || draining_.load(std::memory_order_relaxed)) return false;
+  if (call.rest != nullptr)
+    if (FrontModelPtr model = models_.find(call.rest->model, call.rest->version);
+        model != nullptr && model->worker != nullptr && model->worker->takes_rest())
+      return forward_rest(call, std::move(model), message);
   if (!read_request(call, message)) return false;
   if (turn_away_stranger(call, item)) return true;
   FrontModelPtr model = models_.find(request_.model, request_.version);
@@ -264,11 +268,7 @@ void Frontend::deliver(Place place, const Flight& flight, const std::vector<Valu
 }
 
 void Frontend::fail(const Flight& flight, Status status, Trouble trouble, const std::string& text) {
-  const std::int64_t ended_ns = now_ns();
-  if (flight.run.get() != nullptr || flight.worker != nullptr || flight.kept != nullptr)
-    flight.model->counts.add(FrontCounts::fail, ended_ns - flight.received_ns);
-  flight.model->tally->trouble.add(trouble);
-  remember(flight, trouble, ended_ns, ended_ns, isolation::not_known_ns);
+  count_failure(flight, trouble);
   answer_why(flight, status, text);
 }
 

@@ -48,8 +48,8 @@ void Frontend::pump(std::uint64_t number) {
 
 /// False, and nothing done, where Python has to answer: regions of shared memory are known to this
 /// process alone; where there is no worker it says why.
-bool Frontend::forward(Call& call, FrontModelPtr model, const Message& message,
-                       std::uint64_t item) {
+bool Frontend::forward(Call& call, FrontModelPtr model, const Message& message, std::uint64_t item,
+                       const isolation::RestAsked* rest) {
   if (is_in_region(request_)) return false;
   const bool in_stream = call.method == Method::stream_infer;
   const std::int64_t since_ns = now_ns();
@@ -71,7 +71,8 @@ bool Frontend::forward(Call& call, FrontModelPtr model, const Message& message,
       flight.worker->submit({.content = message.content(),
                              .owner = message.memory,
                              .deadline_ns = flight.deadline_ns,
-                             .trace_parent = flight.trace_parent},
+                             .trace_parent = flight.trace_parent,
+                             .rest = rest},
                             std::move(sink), static_cast<std::uint64_t>(tag), flight.worker_tag);
   if (sent == isolation::QueryLink::Sent::gone) return false;
   if (sent == isolation::QueryLink::Sent::no_room) {
@@ -91,6 +92,7 @@ void Frontend::on_answer(std::uint64_t number, const isolation::WorkerAnswer& an
   const auto status = static_cast<Status>(answer.status);
   const Place place = find(flight.token);
   if (place.call != nullptr) std::erase(place.call->flights, tag);
+  if (answer.http_status != 0) return pass_on(flight, answer);
   if (status != Status::ok) {
     if (answer.refusal == isolation::Refusal::late)
       flight.model->counts.add(FrontCounts::refused, ended_ns - flight.received_ns);

@@ -178,7 +178,9 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void keep(const Flight& flight);
   [[nodiscard]] RunPtr begin(FrontModel& model, const Route::Way& way, const RunOptions& options);
   [[nodiscard]] bool forward(Call& call, FrontModelPtr model, const Message& message,
-                             std::uint64_t item);
+                             std::uint64_t item, const isolation::RestAsked* rest = nullptr);
+  [[nodiscard]] bool forward_rest(Call& call, FrontModelPtr model, const Message& message);
+  void pass_on(const Flight& flight, const isolation::WorkerAnswer& answer);
   void take_workers();
   void pump(std::uint64_t number);
   void end_late(std::int64_t now_ns);
@@ -187,6 +189,7 @@ class Frontend final : private CallHandler, private isolation::AnswerSink {
   void enter(Call& call, std::int64_t tag, Flight flight);
   [[nodiscard]] Flight leave(std::int64_t tag);
   void count(const Flight& flight, std::int64_t ended_ns, std::int64_t waited_ns);
+  void count_failure(const Flight& flight, Trouble trouble);
   void finish(Flight flight);
   void tell_load(const Flight& flight);
   void finish_item(Place place, std::uint64_t number, std::vector<OutPart> parts);

@@ -66,4 +66,31 @@ bool JsonReader::numbers(std::optional<JsonNumbers>& found) {
   return found.has_value();
 }
 
+bool JsonReader::skip() noexcept {
+  skip_spaces();
+  const std::size_t begin = at_;
+  for (std::size_t depth = 0; at_ < document_.size(); ++at_) {
+    switch (document_[at_]) {
+      case '"':
+        at_ = document_.find('"', at_ + 1);
+        if (at_ == document_.npos) return false;
+        break;
+      case '[':
+      case '{':
+        ++depth;
+        break;
+      case ']':
+      case '}':
+        if (depth-- == 0) return at_ > begin;
+        break;
+      case ',':
+        if (depth == 0) return at_ > begin;
+        break;
+      default:
+        break;
+    }
+  }
+  return false;  // a document ends with what it is in
+}
+
 }  // namespace engine::frontend

@@ -35,6 +35,8 @@ class JsonReader {
   [[nodiscard]] bool boolean(bool& found) noexcept;
   /// An array of numbers, nested or not.
   [[nodiscard]] bool numbers(std::optional<JsonNumbers>& found);
+  /// Any value, in a document without escapes; what it is is not looked at.
+  [[nodiscard]] bool skip() noexcept;
   /// Whether nothing more follows.
   [[nodiscard]] bool at_end() noexcept {
     skip_spaces();

@@ -108,6 +108,31 @@ int http_status(Status status) noexcept {
   return 500;
 }
 
+Status status_of(int http_status) noexcept {
+  if (http_status >= 200 && http_status < 300) return Status::ok;
+  switch (http_status) {
+    case 401:
+      return Status::unauthenticated;
+    case 403:
+      return Status::permission_denied;
+    case 404:
+      return Status::not_found;
+    case 429:
+      return Status::resource_exhausted;
+    case 499:
+      return Status::cancelled;
+    case 501:
+      return Status::unimplemented;
+    case 502:  // of a proxy that finds nobody
+    case 503:
+      return Status::unavailable;
+    case 504:
+      return Status::deadline_exceeded;
+    default:
+      return http_status >= 400 && http_status < 500 ? Status::invalid_argument : Status::internal;
+  }
+}
+
 std::string_view reason_phrase(int status) noexcept {
   struct Row {
     int status;

@@ -28,6 +28,9 @@ struct Rest {
 /// The HTTP status of one of gRPC's.
 [[nodiscard]] int http_status(Status status) noexcept;
 
+/// The status of gRPC's that has that HTTP status, or what comes next to it.
+[[nodiscard]] Status status_of(int http_status) noexcept;
+
 /// What is said of a status; empty for one that we never give.
 [[nodiscard]] std::string_view reason_phrase(int status) noexcept;
 

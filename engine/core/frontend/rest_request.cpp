@@ -118,23 +118,28 @@ class RequestReader {
 
 }  // namespace
 
-bool read_rest_request(const Rest& rest, Bytes body, InferRequest& request) {
-  request.clear();
+std::optional<std::size_t> document_bytes(const Rest& rest, Bytes body) noexcept {
   std::size_t length = body.size();
   bool has_length = false;
   for (const auto& [name, value] : rest.head.fields) {
-    if (name == "content-encoding") return false;
+    if (name == "content-encoding") return std::nullopt;
     if (name != "inference-header-content-length") continue;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), length);
     const bool is_number = error == std::errc{} && end == value.data() + value.size();
-    if (has_length || !is_number || length > body.size()) return false;
+    if (has_length || !is_number || length > body.size()) return std::nullopt;
     has_length = true;
   }
-  if (length > most_document_bytes) return false;
+  return length;
+}
+
+bool read_rest_request(const Rest& rest, Bytes body, InferRequest& request) {
+  request.clear();
+  const std::optional<std::size_t> length = document_bytes(rest, body);
+  if (!length || *length > most_document_bytes) return false;
   request.model = rest.model;
   request.version = rest.version;
-  JsonReader json(text_of(body.first(length)));
-  return RequestReader(json, body.subspan(length), request).read();
+  JsonReader json(text_of(body.first(*length)));
+  return RequestReader(json, body.subspan(*length), request).read();
 }
 
 }  // namespace engine::frontend

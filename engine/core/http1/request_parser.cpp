@@ -1,9 +1,8 @@
 #include "http1/request_parser.hpp"
 
-#include <llhttp.h>
-
 #include <algorithm>
-#include <exception>
+
+#include "http1/llhttp_calls.hpp"
 
 namespace engine::http1 {
 
@@ -11,12 +10,6 @@ namespace {
 
 constexpr std::size_t longest_name = 64;  ///< of fields that we look at
 constexpr std::size_t each_field_bytes = 4;
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-bool same(std::string_view text, std::string_view small) {
-  return std::ranges::equal(text, small, [](char a, char b) { return lower(a) == b; });
-}
 
 }  // namespace
 
@@ -27,34 +20,17 @@ struct RequestParser::Parsing {
     parser.data = this;
   }
 
-  // No exception passes through the library.
-  template <typename Action>
-  static int guarded(llhttp_t* parser, Action&& action) noexcept {
-    Parsing& self = *static_cast<Parsing*>(parser->data);
-    try {
-      return action(self) ? HPE_OK : HPE_USER;
-    } catch (const std::exception&) {
-      return self.refuse(503, "no memory") ? HPE_OK : HPE_USER;
-    }
-  }
-  template <bool (Parsing::*Take)(std::string_view)>
-  static int text(llhttp_t* parser, const char* at, std::size_t bytes) {
-    return guarded(parser, [&](Parsing& self) { return (self.*Take)({at, bytes}); });
-  }
-  template <bool (Parsing::*Take)()>
-  static int moment(llhttp_t* parser) {
-    return guarded(parser, [](Parsing& self) { return (self.*Take)(); });
-  }
+  using Calls = LlhttpCalls<Parsing>;
   static llhttp_settings_t callbacks() {
     llhttp_settings_t found;
     llhttp_settings_init(&found);
-    found.on_message_begin = moment<&Parsing::begin>;
-    found.on_url = text<&Parsing::take_target>;
-    found.on_header_field = text<&Parsing::take_name>;
-    found.on_header_value = text<&Parsing::take_value>;
-    found.on_header_value_complete = moment<&Parsing::end_field>;
-    found.on_headers_complete = moment<&Parsing::end_head>;
-    found.on_body = text<&Parsing::take_body>;
+    found.on_message_begin = Calls::moment<&Parsing::begin>;
+    found.on_url = Calls::text<&Parsing::take_target>;
+    found.on_header_field = Calls::text<&Parsing::take_name>;
+    found.on_header_value = Calls::text<&Parsing::take_value>;
+    found.on_header_value_complete = Calls::moment<&Parsing::end_field>;
+    found.on_headers_complete = Calls::moment<&Parsing::end_head>;
+    found.on_body = Calls::text<&Parsing::take_body>;
     found.on_message_complete = [](llhttp_t* parser) -> int {
       static_cast<Parsing*>(parser->data)->is_within = false;
       return HPE_PAUSED;
@@ -122,6 +98,7 @@ struct RequestParser::Parsing {
         sink.on_body({reinterpret_cast<const std::byte*>(piece.data()), piece.size()}));
   }
 
+  void has_no_memory() { refuse(503, "no memory"); }
   bool count(std::size_t bytes) {
     head_bytes += bytes;
     return head_bytes <= most_head_bytes ||

@@ -13,12 +13,22 @@ namespace engine::isolation {
 
 using Bytes = std::span<const std::byte>;
 
+/// What of a query over REST is not in its content, which is the body of a request. Views that last
+/// for the call only.
+struct RestAsked {
+  std::string_view model;      ///< as the path names it
+  std::string_view target;     ///< the path
+  std::string_view fields;     ///< lines of the head that belong to the content
+  std::uint64_t sequence = 0;  ///< a number that its sequence always has; 0: it is of none
+};
+
 /// A query on its way.
 struct LinkedQuery {
-  Bytes content;                           ///< a ModelInferRequest
+  Bytes content;                           ///< a ModelInferRequest, unless it came over REST
   std::shared_ptr<const void> owner = {};  ///< keeps it; null: it lasts for the call only
   std::int64_t deadline_ns = 0;            ///< 0: none
   std::string_view trace_parent = {};      ///< W3C's, if there is one
+  const RestAsked* rest = nullptr;         ///< null: it came over gRPC
 };
 
 /// What came of a query.
@@ -29,6 +39,9 @@ struct WorkerAnswer {
   Bytes content;  ///< a ModelInferResponse, or a text that says why there is none
   /// Keeps the content; null where the content lasts for the call only.
   std::shared_ptr<const void> owner;
+  // Over REST the content is what was answered, whatever its status:
+  int http_status = 0;           ///< 0: nothing was, and the content says why
+  std::string_view fields = {};  ///< lines of its head that belong to the content
 };
 
 /// Hears of answers, on the thread that pumps the link.
@@ -55,6 +68,8 @@ class QueryLink {
   /// `tag` is for cancel().
   [[nodiscard]] virtual Sent submit(const LinkedQuery& query, std::shared_ptr<AnswerSink> sink,
                                     std::uint64_t number, std::uint64_t& tag) = 0;
+  /// Whether it takes queries that came over REST, as they are.
+  [[nodiscard]] virtual bool takes_rest() const noexcept { return false; }
   /// Nobody waits for it any more; nothing if it was answered.
   virtual void cancel(std::uint64_t tag) = 0;
   /// Tells the sinks of what has come. False: nothing comes any more, and all sinks were told.

@@ -44,8 +44,9 @@ void Replicas::lose(routing::Number number, std::int64_t now_ns) {
       server.address.text + ": " + (server.line == nullptr ? "no connection" : server.line->why());
   server.line.reset();
   balancer_.lost(number, now_ns);
-  for (const auto& [tag, pending] : pending_)
-    if (pending.server == number && tag_of_ticket_.contains(pending.ticket))
+  for (const auto& [tag, pending] : pending_)  // those over REST have connections of their own
+    if (pending.server == number && pending.rest_head.empty() &&
+        tag_of_ticket_.contains(pending.ticket))
       ended_.push_back({pending.ticket, {.status = unavailable, .text = why}, true});
   const bool was_up = std::exchange(server.was_up, false);
   server.pause_ns = was_up ? 0 : std::clamp(2 * server.pause_ns, first_pause_ns, longest_pause_ns);
@@ -61,6 +62,7 @@ void Replicas::leave(Server& server) {
   const bool is_asked =
       std::ranges::any_of(pending_, [&](const auto& one) { return one.second.server == number; });
   if (is_asked) return;
+  rest_.drop(number, server.address.text + " is asked no more");
   server.line.reset();
   server.was_up = false;
 }
@@ -83,6 +85,14 @@ void Replicas::watch(routing::Number number) {
   event.data.u64 = static_cast<std::uint64_t>(number);
   if (epoll_ctl(epoll_, EPOLL_CTL_MOD, server.line->socket(), &event) != 0)
     throw std::system_error(errno, std::generic_category(), "epoll_ctl");
+}
+
+/// It is time for what arm() waited for.
+void Replicas::wake(std::int64_t now_ns) {
+  for (std::size_t n = 0; n < servers_.size(); ++n)
+    if (servers_[n]->connect_ns != 0 && servers_[n]->connect_ns <= now_ns)
+      connect(static_cast<routing::Number>(n), now_ns);
+  arm();
 }
 
 /// Wakes whoever pumps when a server is to be connected to.

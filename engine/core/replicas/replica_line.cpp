@@ -1,22 +1,17 @@
 #include "replicas/replica_line.hpp"
 
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <system_error>
 #include <utility>
 
 #include "frontend/call.hpp"
 #include "frontend/infer_query.hpp"
 #include "frontend/load_headers.hpp"
 #include "replicas/line_callbacks.hpp"
+#include "replicas/line_transport.hpp"
 
 namespace engine::replicas {
 
@@ -26,8 +21,6 @@ namespace {
 constexpr std::uint32_t window = 0x7fffffff;
 constexpr std::uint32_t largest_frame = 1U << 20;
 constexpr std::size_t most_queued_bytes = 1U << 20, buffer_bytes = 256 * 1024;
-constexpr int internal = 13, resource_exhausted = 8;
-constexpr std::string_view wait_metric = "named_metrics.wait_ns=";
 constexpr std::size_t frame_header_bytes = 9;
 
 /// What is read is used up at once.
@@ -38,14 +31,11 @@ http2::Field field(std::string_view name, std::string_view value) {
           reinterpret_cast<const std::uint8_t*>(value.data()), name.size(), value.size(), 0};
 }
 
-std::string words_of(int error) { return std::generic_category().message(error); }
-
-template <typename Int>
-std::optional<Int> number_of(std::string_view text) noexcept {
-  Int number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && at == end ? std::optional(number) : std::nullopt;
+/// A status, or that one where it is none.
+int status_of(std::string_view text, int otherwise) noexcept {
+  constexpr std::int64_t most = 999;
+  const auto number = whole_number(text);
+  return number && *number >= 0 && *number <= most ? static_cast<int>(*number) : otherwise;
 }
 
 /// A time as gRPC writes it: eight digits at most.
@@ -74,18 +64,6 @@ std::string decoded(std::string_view text) {
   return plain;
 }
 
-int connecting(const ServerAddress& address, std::int64_t unheard_ms) {
-  const int made = ::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (made < 0) throw std::system_error(errno, std::generic_category(), "socket");
-  const int yes = 1;
-  const auto unheard = static_cast<unsigned>(unheard_ms);
-  setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  setsockopt(made, IPPROTO_TCP, TCP_USER_TIMEOUT, &unheard, sizeof unheard);
-  // What it fails of is found as the socket is waited for.
-  static_cast<void>(connect(made, reinterpret_cast<const sockaddr*>(&address.bytes), address.size));
-  return made;
-}
-
 }  // namespace
 
 ReplicaLine::ReplicaLine(const http2::Api& api, const LineParams& params,
@@ -94,8 +72,7 @@ ReplicaLine::ReplicaLine(const http2::Api& api, const LineParams& params,
       params_(params),
       address_(address),
       sink_(sink),
-      transport_(
-          std::make_unique<frontend::PlainTransport>(connecting(address, params.unheard_ms))) {
+      transport_(line_transport(params, address, "\x02h2")) {
   static const http2::Callbacks* const callbacks = LineCallbacks::made(api);
   http2::check(api, api.client_new(&session_, callbacks, this, nullptr), "a session");
   const http2::Setting settings[] = {{http2::setting::enable_push, 0},
@@ -125,10 +102,17 @@ void ReplicaLine::ask(std::uint64_t ticket, const isolation::LinkedQuery& query,
   frontend::put_prefix(call->prefix, query.content.size());
   const std::string timeout =
       query.deadline_ns == 0 ? "" : timeout_text(query.deadline_ns - now_ns);
+  if (!begin(std::move(call), frontend::infer_path, timeout, query.trace_parent))
+    sink_.on_answer(ticket, {.status = unavailable, .text = why_});
+}
+
+/// False: its numbers are used up.
+bool ReplicaLine::begin(std::unique_ptr<LineCall> call, std::string_view path,
+                        std::string_view timeout, std::string_view trace_parent) {
   std::array<http2::Field, 11> fields = {
       field(":method", "POST"),
-      field(":scheme", "http"),
-      field(":path", frontend::infer_path),
+      field(":scheme", params_.tls == nullptr ? "http" : "https"),
+      field(":path", path),
       field(":authority", address_.text),
       field("te", "trailers"),
       field("content-type", "application/grpc"),
@@ -138,15 +122,16 @@ void ReplicaLine::ask(std::uint64_t ticket, const isolation::LinkedQuery& query,
   if (!timeout.empty()) fields[count++] = field("grpc-timeout", timeout);
   if (!params_.authorization.empty())
     fields[count++] = field("authorization", params_.authorization);
-  if (!query.trace_parent.empty()) fields[count++] = field("traceparent", query.trace_parent);
+  if (!trace_parent.empty()) fields[count++] = field("traceparent", trace_parent);
   const http2::DataProvider body{call.get(), LineCallbacks::read};
   call->stream = api_.submit_request(session_, nullptr, fields.data(), count, &body, nullptr);
   if (call->stream <= 0) {
-    is_leaving_ = true;  // its numbers are used up
-    return sink_.on_answer(ticket, {.status = unavailable, .text = api_.strerror(call->stream)});
+    is_leaving_ = true;
+    return fail(api_.strerror(call->stream));
   }
-  streams_.emplace(ticket, call->stream);
+  if (!call->is_told) streams_.emplace(call->ticket, call->stream);
   calls_.emplace(call->stream, std::move(call));
+  return true;
 }
 
 void ReplicaLine::forget(std::uint64_t ticket) {
@@ -159,17 +144,14 @@ void ReplicaLine::forget(std::uint64_t ticket) {
 
 bool ReplicaLine::take(std::uint32_t events) {
   if (!is_connected_) {
-    int error = 0;
-    socklen_t size = sizeof error;
-    getsockopt(socket(), SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error != 0) return fail(words_of(error));
-    if ((events & EPOLLOUT) == 0) return true;
+    const Connecting how = connecting(socket(), events, why_);
+    if (how != Connecting::done) return how == Connecting::waits;
     is_connected_ = true;
   }
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return true;
   for (;;) {
     const auto count = transport_->receive(buffer);
-    if (!count) return fail("the server closed the connection");
+    if (!count) return fail(why_over(*transport_));
     if (*count == 0) return true;
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(buffer.data());
     if (api_.mem_recv(session_, bytes, *count) < 0 || api_.want_read(session_) == 0)
@@ -201,16 +183,13 @@ ReplicaLine::LineCall* ReplicaLine::find(std::int32_t stream) noexcept {
 
 void ReplicaLine::take_header(LineCall& call, std::string_view name, std::string_view value) {
   if (name == ":status") {
-    call.http_status = number_of<int>(value).value_or(0);
+    call.http_status = status_of(value, 0);
   } else if (name == "grpc-status") {
-    call.grpc_status = number_of<int>(value).value_or(2);
+    call.grpc_status = status_of(value, unknown);
   } else if (name == "grpc-message") {
     call.text = decoded(value);
   } else if (name == frontend::load_header) {
-    const std::size_t at = value.find(wait_metric);
-    if (at == value.npos) return;
-    value.remove_prefix(at + wait_metric.size());
-    call.wait_ns = number_of<std::int64_t>(value.substr(0, value.find(',')));
+    if (const auto wait_ns = reported_wait_ns(value)) call.wait_ns = wait_ns;
   }
 }
 

@@ -1,8 +1,6 @@
 // A connection to one server, over which it is asked by gRPC.
 #pragma once
 
-#include <sys/socket.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,43 +13,10 @@
 #include "frontend/transport.hpp"
 #include "http2/api.hpp"
 #include "isolation/query_link.hpp"
+#include "replicas/line_answer.hpp"
+#include "replicas/server_address.hpp"
 
 namespace engine::replicas {
-
-/// Of a TCP socket, as the system takes it; and as people write it.
-struct ServerAddress {
-  std::string text;  ///< host:port
-  sockaddr_storage bytes{};
-  socklen_t size = 0;
-
-  /// Looks the host up, which may block. Throws std::invalid_argument, naming the text, where it is
-  /// none, or nothing is known of the host.
-  [[nodiscard]] static ServerAddress of(const std::string& text);
-};
-
-struct LineParams {
-  std::size_t most_message_bytes = 64U << 20;  ///< of an answer
-  std::string authorization;                   ///< a header's value; empty: none is sent
-  std::int64_t unheard_ms = 5'000;  ///< what is sent and not acknowledged so long is lost
-};
-
-/// The status of a query that no server answered.
-constexpr int unavailable = 14;
-
-/// How a query ended: a status of gRPC's, and its text or its message.
-struct LineAnswer {
-  int status = 0;
-  std::string text = {};
-  frontend::Message message = {};
-  std::optional<std::int64_t> wait_ns = {};  ///< that a new query would wait there, if it says so
-};
-
-/// Hears of what a line's queries came to, within calls of the line.
-class LineSink {
- public:
-  virtual ~LineSink() = default;
-  virtual void on_answer(std::uint64_t ticket, LineAnswer answer) = 0;
-};
 
 /// HTTP/2 by the library, one connection from connect() to its loss. Queries that are asked before
 /// it is there wait for it. One thread at a time; never blocks.
@@ -104,6 +69,8 @@ class ReplicaLine {
     bool is_told = false;
   };
 
+  [[nodiscard]] bool begin(std::unique_ptr<LineCall> call, std::string_view path,
+                           std::string_view timeout, std::string_view trace_parent);
   [[nodiscard]] bool fail(std::string why);
   [[nodiscard]] LineCall* find(std::int32_t stream) noexcept;
   void take_header(LineCall& call, std::string_view name, std::string_view value);

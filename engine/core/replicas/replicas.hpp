@@ -7,24 +7,33 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "balancer.hpp"
 #include "isolation/query_link.hpp"
 #include "replicas/replica_line.hpp"
+#include "replicas/rest_lines.hpp"
 #include "scheduler/doorbell.hpp"
 
 namespace engine::replicas {
+
+/// A server that has a model.
+struct ReplicaPlace {
+  std::string grpc;   ///< host:port
+  std::string rest;   ///< the same of REST; empty: it is not known
+  double load = 0.0;  ///< queries of others that are known there
+};
 
 struct ReplicasParams {
   LineParams line;
   routing::BalancerParams balancer;
 };
 
-/// One connection to each server; queries go where the balancer says, and once more where it says
-/// so. A server that is lost is connected to again and again, a tenth of a second after the first
-/// attempt that failed, half a second at the most; it is asked as soon as it has spoken.
+/// One connection to each server, and for queries over REST one to each at a time, if all servers
+/// of the model are known to be asked so (RestLines); queries go where the balancer says, and once
+/// more where it says so. A server that is lost is connected to again and again, a tenth of a
+/// second after the first attempt that failed, half a second at the most; it is asked as soon as it
+/// has spoken.
 ///
 /// A query's bytes are sent as they came, and kept until it is answered. Thread-safe: one lock,
 /// within which nothing blocks; sinks are told without it.
@@ -35,11 +44,9 @@ class Replicas final : public isolation::QueryLink, private LineSink {
   explicit Replicas(ReplicasParams params);
   ~Replicas() override;
 
-  /// Who has a model from now on, by address, and how many queries of others are known there.
-  /// Servers that have no model any more are left. Throws std::invalid_argument for what is no
-  /// address, or a bad load; looks hosts up, which may block.
-  void set_replicas(const std::string& model,
-                    const std::vector<std::pair<std::string, double>>& replicas);
+  /// Who has a model from now on. Servers that have no model any more are left. Throws
+  /// std::invalid_argument for what is no address, or a bad load; looks hosts up, which may block.
+  void set_replicas(const std::string& model, const std::vector<ReplicaPlace>& replicas);
   /// Of every server that was ever named, in that order.
   [[nodiscard]] std::vector<routing::ServerCounts> counts() const;
   /// Addresses of those that can be reached now.
@@ -48,6 +55,7 @@ class Replicas final : public isolation::QueryLink, private LineSink {
   [[nodiscard]] Sent submit(const isolation::LinkedQuery& query,
                             std::shared_ptr<isolation::AnswerSink> sink, std::uint64_t number,
                             std::uint64_t& tag) override;
+  [[nodiscard]] bool takes_rest() const noexcept override { return true; }
   void cancel(std::uint64_t tag) override;
   [[nodiscard]] bool pump() override;
   [[nodiscard]] int fd() const noexcept override { return epoll_; }
@@ -61,11 +69,14 @@ class Replicas final : public isolation::QueryLink, private LineSink {
     std::uint64_t number = 0;
     isolation::LinkedQuery query;
     std::string trace_parent;
+    std::string rest_head;  ///< of a query over REST (RestQuery); empty: it is gRPC's
+    bool is_in_sequence = false;
     std::uint64_t ticket = 0;
     routing::Number server = 0;
   };
   struct Server {
     ServerAddress address;
+    std::unique_ptr<ServerAddress> rest_address = nullptr;  ///< null: it is not known
     std::unique_ptr<ReplicaLine> line = nullptr;
     std::uint32_t events = 0;
     bool is_wanted = false;
@@ -87,14 +98,18 @@ class Replicas final : public isolation::QueryLink, private LineSink {
   void on_answer(std::uint64_t ticket, LineAnswer answer) override;
 
   // All with the lock.
+  [[nodiscard]] routing::Number enter(ServerAddress address, std::unique_ptr<ServerAddress> rest);
+  [[nodiscard]] bool takes_rest(const std::vector<routing::Number>& servers) const;
   void connect(routing::Number server, std::int64_t now_ns);
   void lose(routing::Number server, std::int64_t now_ns);
   void leave(Server& server);
   void put(std::uint64_t tag, Pending& pending, std::int64_t now_ns);
+  void put_rest(const Pending& pending, std::int64_t now_ns);
   void flush(routing::Number server, std::int64_t now_ns);
   void settle(std::int64_t now_ns);
   void settle_one(Ended ended, std::int64_t now_ns);
   void watch(routing::Number server);
+  void wake(std::int64_t now_ns);
   void arm();
 
   const ReplicasParams params_;
@@ -111,6 +126,7 @@ class Replicas final : public isolation::QueryLink, private LineSink {
   std::vector<Ended> ended_;  ///< that lines have told of
   std::vector<Told> told_;
   std::uint64_t last_tag_ = 0;
+  RestLines rest_;
 };
 
 }  // namespace engine::replicas

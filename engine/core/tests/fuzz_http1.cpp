@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "frontend/http1_connection.hpp"
 #include "frontend/rest_request.hpp"
+#include "frontend/rest_skim.hpp"
 
 namespace engine::fuzz {
 
@@ -99,7 +101,12 @@ void rest_request(Input bytes) {
   require(rest_method(rest) == Method::infer, "a query is one");
   const std::vector<std::byte> own(body.begin(), body.end());
   InferRequest request;
+  const std::optional<RestSkim> found = skimmed(rest, own);
   if (!read_rest_request(rest, own, request)) return;
+  const std::string_view document = text_of(Bytes(own).first(own.size() - behind));
+  if (document.find("shared_memory_region") == document.npos)
+    require(found && found->id == request.id && found->timeout_us == request.timeout_us,
+            "a plain query is looked through otherwise than it is read");
   std::size_t raw = 0;
   for (const Bytes tensor : request.raw) raw += tensor.size();
   require(raw == behind, "all that is behind the document is a tensor's");
