@@ -1089,6 +1089,7 @@ class Replicas(QueryLink):
         most_failures: int = 3,
         eject_ns: int = 1000000000,
         most_eject_ns: int = 30000000000,
+        unheard_ms: int = 5000,
         tls_ca: str = "",
         tls_certificate: str = "",
         tls_key: str = "",
@@ -1102,6 +1103,8 @@ class Replicas(QueryLink):
             Header that servers are shown; empty: none.
         most_failures, eject_ns, most_eject_ns
             As of surplus.routing's Balancer.
+        unheard_ms
+            A server that says nothing for so long, where queries wait, is lost.
         tls_ca, tls_certificate, tls_key
             PEM files: authorities of servers that are asked over TLS, and what is shown to them.
 

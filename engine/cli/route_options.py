@@ -70,6 +70,14 @@ def _add_ejection(parser: argparse.ArgumentParser) -> None:
         help="seconds that this lasts the first time, twice as long each time in a row"
         " (default %(default)g)",
     )
+    add(
+        "--unheard",
+        type=float,
+        default=5.0,
+        metavar="S",
+        help="seconds without a sign of life from a server where queries wait, and it is lost"
+        " (default %(default)g)",
+    )
 
 
 def route_params(args: argparse.Namespace) -> RouteParams:
@@ -93,6 +101,7 @@ def route_params(args: argparse.Namespace) -> RouteParams:
         wait_s=args.wait,
         token=token(),
         tls=_tls(args),
+        unheard_s=args.unheard,
         ejection=EjectionParams(args.most_failures, args.eject, max(30.0, args.eject)),
     )
 

@@ -8,6 +8,8 @@ from surplus.loadgen.transport import TlsParams
 from surplus.routing.client_params import EjectionParams
 from surplus.routing.resolver import ReplicaAddress
 
+_LEAST_UNHEARD_S = 0.1
+
 
 @dataclass(frozen=True)
 class RouteParams:
@@ -30,6 +32,8 @@ class RouteParams:
         Shown to the servers; empty: none.
     tls : TlsParams or None
         What is encrypted to the servers, over gRPC and REST.
+    unheard_s : float
+        A server that says nothing for so long, where queries wait, is lost; >= 0.1.
     ejection : EjectionParams
         When a server is asked no more.
     """
@@ -41,6 +45,7 @@ class RouteParams:
     wait_s: float = 10.0
     token: str = ""
     tls: TlsParams | None = None
+    unheard_s: float = 5.0
     ejection: EjectionParams = field(default_factory=EjectionParams)
 
     def __post_init__(self) -> None:
@@ -50,5 +55,8 @@ class RouteParams:
             raise ValueError("a resolver and names of models go together")
         if not self.look_s > 0:
             raise ValueError(f"look_s must be above 0, got {self.look_s}")
+        if not self.unheard_s >= _LEAST_UNHEARD_S:
+            least = f"{_LEAST_UNHEARD_S:g}"
+            raise ValueError(f"unheard_s must be at least {least}, got {self.unheard_s}")
         if not self.wait_s >= 0:
             raise ValueError(f"wait_s must be at least 0, got {self.wait_s}")

@@ -47,6 +47,7 @@ class RoutedModels:
                 most_failures=ejection.most_failures,
                 eject_ns=round(ejection.eject_s * 1e9),
                 most_eject_ns=round(ejection.most_eject_s * 1e9),
+                unheard_ms=round(params.unheard_s * 1e3),
                 tls_ca="" if tls is None else tls.ca,
                 tls_certificate="" if tls is None else tls.certificate,
                 tls_key="" if tls is None else tls.key,

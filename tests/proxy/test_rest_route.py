@@ -291,7 +291,7 @@ def test_a_query_that_is_due_is_given_up(repository: Path) -> None:
     document = json.dumps({**DOCUMENT, "parameters": {"timeout": 200_000}})
     with (
         serving(repository, free_port()) as one,
-        routed(*rest_words([one])) as route,
+        routed(*rest_words([one]), "--unheard", "600") as route,
         connected(route) as client,
     ):
         assert posted(client, document)[0].status == 200

@@ -308,6 +308,7 @@ def test_the_status_page_and_readiness_over_rest_are_its_own(route: Serving) -> 
         (("127.0.0.1:9", "--shared-memory"), "--shared-memory: queries are routed by"),
         (("127.0.0.1:9", "--look", "0"), "look_s must be above 0"),
         (("127.0.0.1:9", "--eject", "0"), "eject_s must be > 0"),
+        (("127.0.0.1:9", "--unheard", "0"), "unheard_s must be at least 0.1"),
         (("127.0.0.1:9+http",), "'127.0.0.1:9+http' is not host:port+port"),
         (("127.0.0.1:9", "--servers-tls-key", "k"), "need --servers-tls-ca"),
         (("127.0.0.1:9", "--servers-tls-ca", "no-ca.pem"), "authorities 'no-ca.pem'"),

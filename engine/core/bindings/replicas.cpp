@@ -5,6 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -43,10 +44,15 @@ void bind_replicas(nb::module_& m) {
           "__init__",
           [](PyReplicas* self, std::size_t most_message_bytes, std::string authorization,
              std::int64_t most_failures, std::int64_t eject_ns, std::int64_t most_eject_ns,
-             std::string tls_ca, std::string tls_certificate, std::string tls_key) {
+             std::int64_t unheard_ms, std::string tls_ca, std::string tls_certificate,
+             std::string tls_key) {
+            if (unheard_ms < replicas::ReplicaLine::looks)
+              throw std::invalid_argument("unheard_ms must be >= " +
+                                          std::to_string(replicas::ReplicaLine::looks));
             replicas::ReplicasParams params;
             params.line.most_message_bytes = most_message_bytes;
             params.line.authorization = std::move(authorization);
+            params.line.unheard_ms = unheard_ms;
             if (!tls_ca.empty())
               params.line.tls = std::make_shared<const tls::ClientContext>(tls::ClientFiles{
                   std::move(tls_ca), std::move(tls_certificate), std::move(tls_key)});
@@ -58,7 +64,8 @@ void bind_replicas(nb::module_& m) {
           "most_message_bytes"_a, "authorization"_a = "",
           "most_failures"_a = routing::BalancerParams{}.most_failures,
           "eject_ns"_a = routing::BalancerParams{}.eject_ns,
-          "most_eject_ns"_a = routing::BalancerParams{}.most_eject_ns, "tls_ca"_a = "",
+          "most_eject_ns"_a = routing::BalancerParams{}.most_eject_ns,
+          "unheard_ms"_a = replicas::LineParams{}.unheard_ms, "tls_ca"_a = "",
           "tls_certificate"_a = "", "tls_key"_a = "",
           R"(Parameters
 ----------
@@ -68,6 +75,8 @@ authorization
     Header that servers are shown; empty: none.
 most_failures, eject_ns, most_eject_ns
     As of surplus.routing's Balancer.
+unheard_ms
+    A server that says nothing for so long, where queries wait, is lost.
 tls_ca, tls_certificate, tls_key
     PEM files: authorities of servers that are asked over TLS, and what is shown to them.
 

@@ -14,7 +14,7 @@ namespace engine::replicas {
 namespace {
 
 constexpr std::int64_t first_pause_ns = 100'000'000, longest_pause_ns = 500'000'000;
-constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::int64_t second_ns = 1'000'000'000, ms_ns = 1'000'000;
 
 }  // namespace
 
@@ -30,7 +30,8 @@ void Replicas::connect(routing::Number number, std::int64_t now_ns) {
     epoll_event event{};
     event.events = server.events;
     event.data.u64 = static_cast<std::uint64_t>(number);
-    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, server.line->socket(), &event) == 0) return;
+    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, server.line->socket(), &event) == 0)
+      return look_soon(now_ns);
   } catch (const std::runtime_error&) {
     // Without a descriptor for it: later.
   }
@@ -42,8 +43,10 @@ void Replicas::lose(routing::Number number, std::int64_t now_ns) {
   Server& server = *servers_[static_cast<std::size_t>(number)];
   const std::string why =
       server.address.text + ": " + (server.line == nullptr ? "no connection" : server.line->why());
+  server.is_silent = server.is_silent || (server.line != nullptr && server.line->is_silent());
   server.line.reset();
   balancer_.lost(number, now_ns);
+  if (server.is_silent) rest_.drop(number, why);
   for (const auto& [tag, pending] : pending_)  // those over REST have connections of their own
     if (pending.server == number && pending.rest_head.empty() &&
         tag_of_ticket_.contains(pending.ticket))
@@ -92,12 +95,41 @@ void Replicas::wake(std::int64_t now_ns) {
   for (std::size_t n = 0; n < servers_.size(); ++n)
     if (servers_[n]->connect_ns != 0 && servers_[n]->connect_ns <= now_ns)
       connect(static_cast<routing::Number>(n), now_ns);
+  if (look_ns_ != 0 && look_ns_ <= now_ns) {
+    look_ns_ = 0;
+    look(now_ns);
+  }
   arm();
 }
 
-/// Wakes whoever pumps when a server is to be connected to.
+/// Somebody waits for a server.
+void Replicas::look_soon(std::int64_t now_ns) {
+  if (look_ns_ != 0) return;
+  look_ns_ = now_ns + params_.line.unheard_ms * ms_ns / ReplicaLine::looks;
+  arm();
+}
+
+/// Whether those where queries wait live, and those that have not spoken yet.
+void Replicas::look(std::int64_t now_ns) {
+  std::vector<bool> is_asked(servers_.size());
+  for (const auto& [tag, pending] : pending_)
+    is_asked[static_cast<std::size_t>(pending.server)] = true;
+  for (std::size_t n = 0; n < servers_.size(); ++n) {
+    const auto number = static_cast<routing::Number>(n);
+    const std::unique_ptr<ReplicaLine>& line = servers_[n]->line;
+    rest_.sweep(number, now_ns);
+    if (line == nullptr || (line->is_up() && !is_asked[n])) continue;
+    look_soon(now_ns);
+    if (line->is_alive())
+      flush(number, now_ns);
+    else
+      lose(number, now_ns);
+  }
+}
+
+/// Wakes whoever pumps when a server is to be connected to, or looked at.
 void Replicas::arm() {
-  std::int64_t next_ns = std::numeric_limits<std::int64_t>::max();
+  std::int64_t next_ns = look_ns_ != 0 ? look_ns_ : std::numeric_limits<std::int64_t>::max();
   for (const auto& server : servers_)
     if (server->connect_ns != 0) next_ns = std::min(next_ns, server->connect_ns);
   itimerspec at{};

@@ -15,7 +15,9 @@ namespace engine::replicas {
 struct LineParams {
   std::size_t most_message_bytes = 64U << 20;  ///< of an answer
   std::string authorization;                   ///< a header's value; empty: none is sent
-  std::int64_t unheard_ms = 5'000;  ///< what is sent and not acknowledged so long is lost
+  /// A server that acknowledges nothing so long is lost, and one that says nothing where queries
+  /// wait: asked whether it lives after a fifth of it; > 0.
+  std::int64_t unheard_ms = 5'000;
   std::shared_ptr<const tls::ClientContext> tls = {};  ///< null: nothing is encrypted
 };
 

@@ -57,6 +57,7 @@ isolation::QueryLink::Sent Replicas::submit(const isolation::LinkedQuery& query,
   pending.server = sent->server;
   put(tag, pending_.emplace(tag, std::move(pending)).first->second, now);
   settle(now);
+  look_soon(now);
   if (!told_.empty()) bell_.ring();
   return Sent::yes;
 }
@@ -66,7 +67,7 @@ void Replicas::put(std::uint64_t tag, Pending& pending, std::int64_t now_ns) {
   tag_of_ticket_.emplace(pending.ticket, tag);
   pending.query.trace_parent = pending.trace_parent;
   const Server& server = *servers_[static_cast<std::size_t>(pending.server)];
-  if (server.line == nullptr) {
+  if (server.line == nullptr || server.is_silent) {
     ended_.push_back({pending.ticket,
                       {.status = unavailable, .text = server.address.text + " cannot be reached"},
                       true});

@@ -22,6 +22,7 @@ constexpr std::uint32_t window = 0x7fffffff;
 constexpr std::uint32_t largest_frame = 1U << 20;
 constexpr std::size_t most_queued_bytes = 1U << 20, buffer_bytes = 256 * 1024;
 constexpr std::size_t frame_header_bytes = 9;
+constexpr std::string_view live_path = "/inference.GRPCInferenceService/ServerLive";
 
 /// What is read is used up at once.
 thread_local std::array<std::byte, buffer_bytes> buffer;
@@ -134,6 +135,21 @@ bool ReplicaLine::begin(std::unique_ptr<LineCall> call, std::string_view path,
   return true;
 }
 
+bool ReplicaLine::is_alive() {
+  if (++quiet_looks_ > looks) {
+    is_silent_ = true;
+    return fail("nothing was heard of it for " + std::to_string(params_.unheard_ms) + " ms");
+  }
+  if (quiet_looks_ != looks / 5 || !is_up_) return true;
+  // Whatever it answers, it lives; and what stands between may not answer for it, as it would
+  // pings.
+  auto call = std::make_unique<LineCall>();
+  call->is_told = true;
+  frontend::put_prefix(call->prefix, 0);
+  static_cast<void>(begin(std::move(call), live_path, {}, {}));
+  return true;
+}
+
 void ReplicaLine::forget(std::uint64_t ticket) {
   const auto found = streams_.find(ticket);
   if (found == streams_.end()) return;
@@ -153,6 +169,7 @@ bool ReplicaLine::take(std::uint32_t events) {
     const auto count = transport_->receive(buffer);
     if (!count) return fail(why_over(*transport_));
     if (*count == 0) return true;
+    quiet_looks_ = 0;
     const auto* const bytes = reinterpret_cast<const std::uint8_t*>(buffer.data());
     if (api_.mem_recv(session_, bytes, *count) < 0 || api_.want_read(session_) == 0)
       return fail("the server does not speak HTTP/2, or has ended that");
@@ -171,8 +188,11 @@ bool ReplicaLine::flush() {
       out_.append({reinterpret_cast<const std::byte*>(data), static_cast<std::size_t>(count)});
     }
     if (out_.empty()) return true;
+    const bool was_blocked = transport_->is_blocked();
+    const std::size_t before = out_.bytes();
     if (!transport_->send(out_)) return fail("the connection is broken");
-    if (!out_.empty()) return true;  // it takes no more for now
+    if (was_blocked && out_.bytes() < before) quiet_looks_ = 0;  // it reads, if slowly
+    if (!out_.empty()) return true;                              // it takes no more for now
   }
 }
 

@@ -38,6 +38,12 @@ class ReplicaLine {
   [[nodiscard]] bool take(std::uint32_t events);
   /// Sends what the socket takes. False: as take().
   [[nodiscard]] bool flush();
+  /// How often is_alive() is asked in `unheard_ms`, of a line where somebody waits.
+  static constexpr int looks = 20;
+  /// Asks the server whether it lives, with the next flush(), where nothing was heard of it for
+  /// some looks. False: as take(), for it has not answered. Looks are counted rather than time, so
+  /// that who looks late does not take its own sleep for the server's.
+  [[nodiscard]] bool is_alive();
 
   [[nodiscard]] int socket() const noexcept { return transport_->socket(); }
   /// For its socket, as of epoll.
@@ -48,6 +54,8 @@ class ReplicaLine {
   [[nodiscard]] bool is_leaving() const noexcept { return is_leaving_; }
   /// Whether no query is on its way.
   [[nodiscard]] bool is_idle() const noexcept { return calls_.empty(); }
+  /// Whether it is lost because nothing was heard.
+  [[nodiscard]] bool is_silent() const noexcept { return is_silent_; }
   [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
  private:
@@ -90,7 +98,8 @@ class ReplicaLine {
   std::unordered_map<std::int32_t, std::unique_ptr<LineCall>> calls_;  ///< by stream
   std::unordered_map<std::uint64_t, std::int32_t> streams_;            ///< by ticket
   frontend::OutQueue out_;
-  bool is_connected_ = false, is_up_ = false, is_leaving_ = false;
+  bool is_connected_ = false, is_up_ = false, is_leaving_ = false, is_silent_ = false;
+  int quiet_looks_ = 0;  ///< since something was heard
   std::string why_;
 };
 

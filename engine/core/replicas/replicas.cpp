@@ -151,12 +151,13 @@ bool Replicas::pump() {
         }
         if (server.line->is_up() && !std::exchange(server.was_up, true)) {
           server.pause_ns = 0;
+          server.is_silent = false;
           balancer_.restored(number);
         }
         flush(number, now);
       }
     }
-    if (is_time) wake(now);
+    if (is_time) wake(now);  // behind what has come: who has spoken lives
     settle(now);
     told.swap(told_);
   }

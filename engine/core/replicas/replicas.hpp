@@ -33,7 +33,8 @@ struct ReplicasParams {
 /// of the model are known to be asked so (RestLines); queries go where the balancer says, and once
 /// more where it says so. A server that is lost is connected to again and again, a tenth of a
 /// second after the first attempt that failed, half a second at the most; it is asked as soon as it
-/// has spoken.
+/// has spoken. One that says nothing where queries wait is lost as well (LineParams::unheard_ms),
+/// whatever its connection says, and not asked before it has spoken.
 ///
 /// A query's bytes are sent as they came, and kept until it is answered. Thread-safe: one lock,
 /// within which nothing blocks; sinks are told without it.
@@ -81,6 +82,7 @@ class Replicas final : public isolation::QueryLink, private LineSink {
     std::uint32_t events = 0;
     bool is_wanted = false;
     bool was_up = false;
+    bool is_silent = false;       ///< nothing was heard of it, nor has been since
     std::int64_t pause_ns = 0;    ///< behind the last attempt
     std::int64_t connect_ns = 0;  ///< when to connect; 0: not
   };
@@ -110,6 +112,8 @@ class Replicas final : public isolation::QueryLink, private LineSink {
   void settle_one(Ended ended, std::int64_t now_ns);
   void watch(routing::Number server);
   void wake(std::int64_t now_ns);
+  void look_soon(std::int64_t now_ns);
+  void look(std::int64_t now_ns);
   void arm();
 
   const ReplicasParams params_;
@@ -126,6 +130,7 @@ class Replicas final : public isolation::QueryLink, private LineSink {
   std::vector<Ended> ended_;  ///< that lines have told of
   std::vector<Told> told_;
   std::uint64_t last_tag_ = 0;
+  std::int64_t look_ns_ = 0;  ///< when to see who lives; 0: nobody has to be looked at
   RestLines rest_;
 };
 
