@@ -54,13 +54,24 @@ class Chooser:
 
     def set_works(self, works: Sequence[float]) -> None: ...
     def set_prices(self, per_work: float, per_ns: Sequence[float]) -> None: ...
+    def price_of(
+        self,
+        waiting: object,
+        rates_per_s: Sequence[float],
+        works: Sequence[float],
+        values: Sequence[float],
+        horizon_s: float,
+        capacity: float,
+    ) -> tuple[float, float]:
+        """As price_of_waiting of policies/surplus/prices.py: per_work and most."""
+
     def set_ratios(self, service: int, mean: float, bound: float) -> None: ...
     def set_owed(self, service: int, owed: float) -> None: ...
     def warm(self, service: int, items: int, share_percent: int, most_items: int) -> None:
         """Ask for the times of batches beforehand."""
 
     def next(
-        self, waiting: object, now_ns: int, device: int | None, came: int | None
+        self, waiting: object, now_ns: int, device: int | None, came: int | None, again: bool
     ) -> (
         tuple[int, int, list[tuple[float, int, int, float, int, int, int, int, int, int]]]
         | tuple[int, int]
@@ -70,9 +81,10 @@ class Chooser:
         What to do now: nothing, give a query up, or start a batch.
 
         device says where a group has ended, came of which service a query came; waiting is of the
-        state. Who is given up is a row of service and end. Who starts is a row of device, place
-        among columns, and columns: rows of score, service, deadline, value, share, time, partition,
-        skipped, size and full.
+        state. again says that nothing has changed since the last answer but by that. Who is given
+        up is a row of service and end. Who starts is a row of device, place among columns, and
+        columns: rows of score, service, deadline, value, share, time, partition, skipped, size and
+        full.
         """
 
     def started(

@@ -1,7 +1,6 @@
 #include "batch_times.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 namespace colocation {
@@ -18,15 +17,8 @@ Count bisect_right(std::span<const Ns> times, double limit_ns) {
   return static_cast<Count>(low);
 }
 
-std::size_t BatchTimes::Hash::operator()(const Key& key) const noexcept {
-  std::uint64_t mixed = static_cast<std::uint64_t>(key.service * 101 + key.share);
-  mixed = mixed * 1'000'003 + static_cast<std::uint64_t>(key.items);
-  mixed = mixed * 1'000'003 + static_cast<std::uint64_t>(key.sequence);
-  return static_cast<std::size_t>(mixed ^ (mixed >> 29));
-}
-
 std::vector<Ns>& BatchTimes::known(Count service, Count sequence, Count share) {
-  return known_[{service, 0, sequence, share}];
+  return known_.of({service, 0, sequence, share});
 }
 
 Ns BatchTimes::alone_ns(std::vector<Ns>& known, Count service, Count items, Count sequence,
@@ -44,10 +36,9 @@ Ns BatchTimes::alone_ns(Count service, Count items, Count sequence, Count share)
 
 std::span<const Ns> BatchTimes::row(Count service, Count items, Count sequence, Count share,
                                     Count most_items) {
-  const Key key{service, items, sequence, share};
   const auto most = static_cast<std::size_t>(std::max<Count>(1, most_items / items));
-  const auto found = rows_.find(key);
-  if (found != rows_.end() && found->second.size() >= most) return found->second;
+  std::vector<Ns>& own = rows_.of({service, items, sequence, share});
+  if (own.size() >= most) return own;
   std::vector<Ns> times;
   times.reserve(most);
   Ns longest_ns = 0;
@@ -56,12 +47,26 @@ std::span<const Ns> BatchTimes::row(Count service, Count items, Count sequence, 
     longest_ns = std::max(longest_ns, alone_(service, together, sequence, share));
     times.push_back(longest_ns);
   }
-  return rows_[key] = std::move(times);
+  return own = std::move(times);
 }
 
 FittingBatch BatchTimes::longest(Count service, const Queue& queue, const Waiter& head,
                                  Count most_items, Count share, double limit_ns) {
-  if (!queue.alike()) return unlike(service, queue, most_items, share, limit_ns);
+  const std::size_t place = place_of(service, share);
+  if (place >= fits_.size()) fits_.resize(place + 1);
+  Fit& own = fits_[place];
+  const std::uint64_t version = queue.version();
+  if (own.version != version || own.most_items != most_items || own.limit_ns != limit_ns) {
+    const FittingBatch found = queue.alike()
+                                   ? alike(service, queue, head, most_items, share, limit_ns)
+                                   : unlike(service, queue, most_items, share, limit_ns);
+    own = {version, most_items, limit_ns, found};
+  }
+  return own.fitting;
+}
+
+FittingBatch BatchTimes::alike(Count service, const Queue& queue, const Waiter& head,
+                               Count most_items, Count share, double limit_ns) {
   const auto times = row(service, head.items, head.sequence, share, most_items);
   const Count most = std::min(queue.size(), std::max<Count>(1, most_items / head.items));
   const Count count = bisect_right(times.first(static_cast<std::size_t>(most)), limit_ns);
@@ -76,7 +81,7 @@ void BatchTimes::prefixes_of(Count service, const Queue& queue, Count first, Cou
   std::vector<Ns>* own = nullptr;
   const Count last = std::min(queue.size(), first + count);
   for (Count place = first; place < last; ++place) {
-    const Waiter query = queue.at(place);
+    const Waiter& query = queue.at(place);
     items += query.items;
     if (items > most_items && !times.empty()) break;
     if (query.sequence > sequence) own = &known(service, sequence = query.sequence, share);
@@ -87,14 +92,15 @@ void BatchTimes::prefixes_of(Count service, const Queue& queue, Count first, Cou
 FittingBatch BatchTimes::unlike(Count service, const Queue& queue, Count most_items, Count share,
                                 double limit_ns) {
   FittingBatch found;
-  Count items = 0, sequence = -1;
+  Count sequence = -1;
   std::vector<Ns>* own = nullptr;
-  for (Count place = 0; place < queue.size(); ++place) {
-    const Waiter query = queue.at(place);
-    items += query.items;
-    if (items > most_items && place > 0) break;
-    if (query.sequence > sequence) own = &known(service, sequence = query.sequence, share);
-    const Ns took_ns = alone_ns(*own, service, items, sequence, share);
+  const Count size = queue.size();
+  for (Count place = 0; place < size; ++place) {
+    const Waiter& last = queue.at(place);
+    if (last.items_together > most_items && place > 0) break;
+    if (last.longest_sequence > sequence)
+      own = &known(service, sequence = last.longest_sequence, share);
+    const Ns took_ns = alone_ns(*own, service, last.items_together, sequence, share);
     if (static_cast<double>(took_ns) > limit_ns) break;
     found = {place + 1, took_ns};
   }

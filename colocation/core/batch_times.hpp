@@ -1,13 +1,13 @@
 // Times of batches, by bisection where queries are alike: as policies/surplus/batch_times.py.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "known_times.hpp"
 #include "queue.hpp"
 #include "types.hpp"
 
@@ -37,7 +37,8 @@ class BatchTimes {
   /// most_items. Valid until the next call of it.
   [[nodiscard]] std::span<const Ns> row(Count service, Count items, Count sequence, Count share,
                                         Count most_items);
-  /// The queue is not empty; `head` is its first query.
+  /// The queue is not empty; `head` is its first query. Asked the same again of the queue as it is,
+  /// it says the same at once.
   [[nodiscard]] FittingBatch longest(Count service, const Queue& queue, const Waiter& head,
                                      Count most_items, Count share, double limit_ns);
   /// Times of the first 1, 2, ... together of at most `count` queries from place `first` on, up to
@@ -46,14 +47,15 @@ class BatchTimes {
                    Count share, std::vector<Ns>& times);
 
  private:
-  struct Key {
-    Count service, items, sequence, share;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const noexcept;
+  struct Fit {
+    std::uint64_t version = 0;
+    Count most_items = 0;
+    double limit_ns = 0.0;
+    FittingBatch fitting;
   };
 
+  [[nodiscard]] FittingBatch alike(Count service, const Queue& queue, const Waiter& head,
+                                   Count most_items, Count share, double limit_ns);
   [[nodiscard]] FittingBatch unlike(Count service, const Queue& queue, Count most_items,
                                     Count share, double limit_ns);
 
@@ -64,8 +66,9 @@ class BatchTimes {
                             Count share);
 
   const Alone alone_;
-  std::unordered_map<Key, std::vector<Ns>, Hash> known_;
-  std::unordered_map<Key, std::vector<Ns>, Hash> rows_;
+  KnownTimes known_, rows_;
+  /// Those found last, by service and share.
+  std::vector<Fit> fits_;
 };
 
 }  // namespace colocation

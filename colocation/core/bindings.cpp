@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "chooser.hpp"
+#include "prices.hpp"
 #include "python_queues.hpp"
 
 namespace nb = nanobind;
@@ -33,6 +34,7 @@ using RoomRow =
 using PatienceRow = std::tuple<double, Count, Count>;
 using ColumnRow = std::tuple<double, Count, Ns, double, Count, Ns, Count, Count, Count, Count>;
 using StartRow = std::tuple<Count, std::size_t, std::vector<ColumnRow>>;
+using PriceRow = std::tuple<double, double>;
 using HopelessRow = std::tuple<Count, Ns>;
 using Answer = std::variant<StartRow, HopelessRow, std::monostate>;
 
@@ -66,24 +68,48 @@ class PythonChooser : public Chooser {
       : Chooser(std::move(params), std::move(values), std::move(alone)), grouped_(grouped) {}
 
   Answer choose(nb::handle waiting, Ns now_ns, std::optional<Count> device,
-                std::optional<Count> came) {
-    if (!PyTuple_Check(waiting.ptr())) throw nb::type_error("waiting: a tuple expected");
-    queues_.lend(waiting.ptr());
+                std::optional<Count> came, bool again) {
+    queues_.lend(waiting);
+    if (!again) queues_.change();
     const Choice found = next(queues_, {device, came}, now_ns);
-    if (const auto* hopeless = std::get_if<Hopeless>(&found))
+    if (const auto* hopeless = std::get_if<Hopeless>(&found)) {
+      queues_.change(hopeless->service);
       return HopelessRow{hopeless->service, hopeless->end_ns};
+    }
     const auto* start = std::get_if<Start>(&found);
     if (!start) return std::monostate();
-    if (!grouped_ || !start->undivided)
-      return StartRow{start->device, 0, {row_of(columns()[start->best])}};
+    const Column& best = columns()[start->best];
+    if (!grouped_ || !start->undivided) {
+      queues_.change(best.service);
+      return StartRow{start->device, 0, {row_of(best)}};
+    }
+    queues_.change();
     std::vector<ColumnRow> rows;
     for (const Column& own : columns()) rows.push_back(row_of(own));
     return StartRow{start->device, start->best, std::move(rows)};
   }
 
+  PriceRow price(nb::handle waiting, const std::vector<double>& rates_per_s,
+                 const std::vector<double>& works, const std::vector<double>& values,
+                 double horizon_s, double capacity) {
+    queues_.lend(waiting);
+    queues_.change();
+    const std::size_t services = queues_.size();
+    if (rates_per_s.size() != services || works.size() != services || values.size() != services)
+      throw std::invalid_argument("rates, works and values: one of each service expected");
+    counts_.clear();
+    for (std::size_t k = 0; k < services; ++k)
+      counts_.push_back(static_cast<double>(queues_.of(static_cast<Count>(k)).size()) +
+                        rates_per_s[k] * horizon_s);
+    const Price found = price_of(counts_, works, values, capacity, order_);
+    return {found.per_work, found.most};
+  }
+
  private:
   const bool grouped_;
   PythonQueues queues_;
+  std::vector<double> counts_;
+  std::vector<std::size_t> order_;
 };
 
 void make(PythonChooser* self, std::vector<double> values, Alone alone, std::vector<double> costs,
@@ -129,18 +155,22 @@ service.)")
            "As of Blocking; rows of wait, service and share, sorted.")
       .def("set_works", &Chooser::set_works, "works"_a)
       .def("set_prices", &Chooser::set_prices, "per_work"_a, "per_ns"_a)
+      .def("price_of", &PythonChooser::price, "waiting"_a, "rates_per_s"_a, "works"_a, "values"_a,
+           "horizon_s"_a, "capacity"_a,
+           "As price_of_waiting of policies/surplus/prices.py: per_work and most.")
       .def("set_ratios", &Chooser::set_ratios, "service"_a, "mean"_a, "bound"_a)
       .def("set_owed", &Chooser::set_owed, "service"_a, "owed"_a)
       .def("warm", &Chooser::warm, "service"_a, "items"_a, "share_percent"_a, "most_items"_a,
            "Ask for the times of batches beforehand.")
       .def("next", &PythonChooser::choose, "waiting"_a, "now_ns"_a, "device"_a.none(),
-           "came"_a.none(),
+           "came"_a.none(), "again"_a,
            R"(What to do now: nothing, give a query up, or start a batch.
 
 device says where a group has ended, came of which service a query came; waiting is of the
-state. Who is given up is a row of service and end. Who starts is a row of device, place
-among columns, and columns: rows of score, service, deadline, value, share, time, partition,
-skipped, size and full.)")
+state. again says that nothing has changed since the last answer but by that. Who is given
+up is a row of service and end. Who starts is a row of device, place among columns, and
+columns: rows of score, service, deadline, value, share, time, partition, skipped, size and
+full.)")
       .def(
           "started",
           [](PythonChooser& chooser, Count device, Count partition, Count share, Ns end_ns,

@@ -57,8 +57,10 @@ Choice Chooser::next(Queues& queues, const Happening& happening, Ns now_ns) {
   }
   order_.resize(rooms_.size());
   std::iota(order_.begin(), order_.end(), std::size_t{0});
-  std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-    return rooms_[a].free_percent() > rooms_[b].free_percent();
+  // Not stable_sort, which takes memory each time.
+  std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+    const Count more = rooms_[a].free_percent() - rooms_[b].free_percent();
+    return more > 0 || (more == 0 && a < b);
   });
   for (const std::size_t place : order_) {
     Choice found = on(rooms_[place], queues, happening, now_ns);

@@ -1,7 +1,6 @@
 #include "lookahead.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace colocation {
 
@@ -14,18 +13,16 @@ std::vector<Bin>& Lookahead::bins(std::size_t count) {
 std::optional<std::size_t> Lookahead::goes_before(const WaitingBatch& first,
                                                   std::span<const WaitingBatch> others, Ns now_ns) {
   if (others.empty()) return std::nullopt;
-  rest_.resize(others.size());
-  std::iota(rest_.begin(), rest_.end(), std::size_t{0});
-  std::stable_sort(rest_.begin(), rest_.end(),
-                   [&](std::size_t a, std::size_t b) { return others[a] < others[b]; });
-  if (others[rest_[0]].deadline_ns >= first.deadline_ns) return std::nullopt;
+  const auto urgent = std::min_element(others.begin(), others.end());
+  if (urgent->deadline_ns >= first.deadline_ns) return std::nullopt;
   for (Bin& bin : bins_) std::sort(bin.ends.begin(), bin.ends.end());
   order_.assign(1, first);
-  for (const std::size_t place : rest_) order_.push_back(others[place]);
+  order_.insert(order_.end(), others.begin(), others.end());
+  std::sort(order_.begin() + 1, order_.end());
   if (!any_late(now_ns)) return std::nullopt;
-  std::stable_sort(order_.begin(), order_.end());
+  std::sort(order_.begin(), order_.end());
   if (any_late(now_ns)) return std::nullopt;
-  return rest_[0];
+  return static_cast<std::size_t>(urgent - others.begin());
 }
 
 bool Lookahead::any_late(Ns now_ns) {

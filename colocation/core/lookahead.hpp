@@ -35,7 +35,6 @@ class Lookahead {
   [[nodiscard]] static Ns earliest_ns(const Bin& bin, Count share, Ns now_ns);
 
   std::vector<Bin> bins_, played_;
-  std::vector<std::size_t> rest_;
   std::vector<WaitingBatch> order_;
 };
 

@@ -1,6 +1,8 @@
 // The waiting queries of one service, whoever keeps them.
 #pragma once
 
+#include <cstdint>
+
 #include "types.hpp"
 
 namespace colocation {
@@ -11,6 +13,9 @@ struct Waiter {
   Ns deadline_ns = 0;
   Count items = 0;
   Count sequence = 0;
+  /// Of it and all before it: their items, and the longest sequence.
+  Count items_together = 0;
+  Count longest_sequence = 0;
 };
 
 /// Most urgent first; holds still while a choice is made.
@@ -24,8 +29,10 @@ class Queue {
   [[nodiscard]] virtual Count size() const = 0;
   /// Whether all queries so far had the same items and sequence length.
   [[nodiscard]] virtual bool alike() const = 0;
-  /// 0 <= place < size().
-  [[nodiscard]] virtual Waiter at(Count place) const = 0;
+  /// A number that no other queue has, nor this one if it held something else.
+  [[nodiscard]] virtual std::uint64_t version() const = 0;
+  /// 0 <= place < size(); valid until the next call.
+  [[nodiscard]] virtual const Waiter& at(Count place) const = 0;
 };
 
 /// The queues of all services.
@@ -36,7 +43,7 @@ class Queues {
   Queues& operator=(const Queues&) = delete;
   virtual ~Queues() = default;
 
-  /// Valid until the next call.
+  /// Valid until it changes.
   [[nodiscard]] virtual const Queue& of(Count service) = 0;
 };
 

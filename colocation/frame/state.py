@@ -20,7 +20,8 @@ from surplus.colocation.frame.work import Group
 class Waiting:
     """The waiting queries of one service, most urgent first (deadline, then index).
 
-    The core reads ``_queries`` and ``_alike`` by their names (``core/python_queues.cpp``).
+    The core reads ``_queries`` and ``_alike`` by their names, and keeps the deque: it is never
+    another one, and once not alike queries stay so (``core/python_queues.cpp``).
     """
 
     __slots__ = ("_alike", "_in_order", "_one_class", "_queries")

@@ -20,6 +20,7 @@ from surplus.colocation.frame.state import Queue, State
 from surplus.colocation.policies.setup import PolicySetup, set_up
 from surplus.colocation.policies.surplus.dispatcher import Priced
 from surplus.colocation.policies.surplus.market import Market
+from surplus.colocation.policies.surplus.prices import price_of_waiting
 from surplus.colocation.policies.surplus.promised import Promised
 from surplus.colocation.predictors.serial import Serial
 from surplus.colocation.simulation import simulator
@@ -184,6 +185,43 @@ def test_they_count_those_who_would_come_too_late(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Market, "look", thousands_come)
     assert run_both(setting, "columns", {"blocking": 1.0}).starts != free.starts
+
+
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.integers(0, 9),
+            st.floats(0.0, 1e4),
+            st.sampled_from([0.3, 1.0, 7e6]),
+            st.sampled_from([0.1, 1.0, 3.0]),
+        ),
+        max_size=8,
+    ),
+    horizon_s=st.floats(1e-3, 2.0),
+    capacity=st.floats(0.0, 1e9),
+)
+def test_they_find_the_same_price(
+    rows: list[tuple[int, float, float, float]], horizon_s: float, capacity: float
+) -> None:
+    counts, rates_per_s, works, values = zip(*rows, strict=True) if rows else ((),) * 4
+    queues = tuple(Queue() for _ in rows)
+    for queue, count in zip(queues, counts, strict=True):
+        for number in range(count):
+            queue.add(Query(number, 0, number, 0, 1))
+    setting = many_services(2, 1, 0.5, 10, (1,)).setting()
+    dispatcher = set_up(setting.demand, way("columns")).dispatcher
+    assert isinstance(dispatcher, Priced)
+    asked = (queues, rates_per_s, works, values, horizon_s, capacity)
+    assert dispatcher.market.solve is not price_of_waiting
+    assert dispatcher.market.solve(*asked) == price_of_waiting(*asked)
+
+
+def test_a_price_of_other_services_is_refused() -> None:
+    setting = many_services(2, 1, 0.5, 10, (1,)).setting()
+    dispatcher = set_up(setting.demand, way("columns")).dispatcher
+    assert isinstance(dispatcher, Priced)
+    with pytest.raises(ValueError, match="one of each service"):
+        dispatcher.market.solve((Queue(), Queue()), [1.0], [1.0, 1.0], [1.0, 1.0], 1.0, 1.0)
 
 
 def test_what_is_no_query_is_refused() -> None:

@@ -163,8 +163,9 @@ class Priced:
         if event.query is not None:
             if self._market.arrived(event.query):
                 self._seen_places()
-            self._fair.arrived(event.query.service)
-            self._starts.owed(event.query.service)
+            if self._params.guarantee:
+                self._fair.arrived(event.query.service)
+                self._starts.owed(event.query.service)
         elif event.group is not None:
             self._ended(state, event.group, event)
         elif event.change is not None and event.change.kind is ChangeKind.DEVICE_LOST:
@@ -191,9 +192,10 @@ class Priced:
         for piece in pieces:
             if piece.start or piece.end != self._services[piece.service].operators:
                 return
-            in_time = sum(query.deadline_ns >= now_ns for query in piece.queries)
-            self._fair.served(piece.service, in_time)
-            self._starts.owed(piece.service)
+            if self._params.guarantee:
+                in_time = sum(query.deadline_ns >= now_ns for query in piece.queries)
+                self._fair.served(piece.service, in_time)
+                self._starts.owed(piece.service)
         alone_ns = [self._predicted_ns(p.service, p.items, p.sequence, share) for p in pieces]
         took_ns = now_ns - group.start_ns
         if len(pieces) == 1:

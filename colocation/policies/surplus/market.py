@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from surplus.colocation.frame.clock import NS_PER_MS, NS_PER_S
 from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.rate_monitor import RateMonitor
 from surplus.colocation.frame.state import Waiting
-from surplus.colocation.policies.surplus.prices import Price, price_of
+from surplus.colocation.policies.surplus.prices import Price, price_of_waiting
 
 _FULL_PERCENT = 100
 _WINDOW_NS = 100 * NS_PER_MS
@@ -37,6 +37,8 @@ class Market:
     Attributes
     ----------
     price : Price
+    solve : callable
+        ``price_of_waiting``, or its twin in the core.
     works : list of float
         Percent times ns that a query holds in a good batch, by service; who sees prices sets them.
     per_ns : sequence of float
@@ -53,6 +55,7 @@ class Market:
         self._next_ns = 0
         self._arrivals = 0
         self.price = Price(0.0, 0.0)
+        self.solve: Callable[..., tuple[float, float]] = price_of_waiting
         self.works = [1.0] * count
         self.per_ns = [0.0] * count
         self.items = [0.0] * count
@@ -74,9 +77,10 @@ class Market:
         horizon_s = self.horizon_ns / NS_PER_S
         rates = self._rates.rates_per_s(now_ns)
         self.per_ns = [rate / NS_PER_S for rate in rates]
-        counts = [len(queue) + rate * horizon_s for queue, rate in zip(waiting, rates, strict=True)]
         capacity = _ATTAINABLE * _FULL_PERCENT * devices * self.horizon_ns
-        self.price = price_of(counts, self.works, self.values, capacity)
+        self.price = Price(
+            *self.solve(waiting, rates, self.works, self.values, horizon_s, capacity)
+        )
         return True
 
     def worthier(self, service: int) -> list[int]:

@@ -50,7 +50,7 @@ class NativeStarts:
         self._ratios = ratios
         self._market = market
         self._fair = fair
-        self._fairly = params.guarantee > 0
+        self._event: Event | None = None
         self._chooser = Chooser(
             list(values),
             predictor.alone_ns,
@@ -65,6 +65,7 @@ class NativeStarts:
             look_ahead=params.look_ahead,
             grouped=params.groups,
         )
+        market.solve = self._chooser.price_of
 
     def next(self, state: State, event: Event) -> Starting | Hopeless | None:
         """See ``StartChoice``."""
@@ -73,7 +74,9 @@ class NativeStarts:
             device = state.deployment.partitions[event.group.partition].device
         elif event.query is not None:
             came = event.query.service
-        found = self._chooser.next(state.waiting, state.now_ns, device, came)
+        again = event is self._event
+        self._event = event
+        found = self._chooser.next(state.waiting, state.now_ns, device, came, again)
         if found is None:
             return None
         if len(found) == 2:
@@ -135,8 +138,7 @@ class NativeStarts:
 
     def owed(self, service: int) -> None:
         """See ``StartChoice``."""
-        if self._fairly:
-            self._chooser.set_owed(service, self._fair.owed(service))
+        self._chooser.set_owed(service, self._fair.owed(service))
 
 
 def _column(row: _ColumnRow) -> Column:

@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from surplus.colocation.frame.state import Waiting
+
 
 class Price(NamedTuple):
     """The optimum.
@@ -56,6 +58,20 @@ def price_of(
         left -= need
         total += counts[k] * values[k]
     return Price(0.0, total)
+
+
+def price_of_waiting(
+    waiting: Sequence[Waiting],
+    rates_per_s: Sequence[float],
+    works: Sequence[float],
+    values: Sequence[float],
+    horizon_s: float,
+    capacity: float,
+) -> tuple[float, float]:
+    """``price_of`` those that wait and those that will come; ``core/prices`` is its twin."""
+    pairs = zip(waiting, rates_per_s, strict=True)
+    counts = [len(queue) + rate * horizon_s for queue, rate in pairs]
+    return price_of(counts, works, values, capacity)
 
 
 def dual_value(

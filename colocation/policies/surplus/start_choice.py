@@ -35,6 +35,7 @@ class StartChoice(Protocol):
         """Start or give up on the first device that has room for something, the emptiest first.
 
         Where nothing could start at the last event nothing can now, unless something ended there.
+        Asked again about the same event, nothing but what it said has changed.
         """
         ...
 
