@@ -54,6 +54,8 @@ class RateMonitor:
         if now_ns >= self._end_ns:
             self._close(now_ns)
         known = 1.0 - self._unknown or 1.0
+        if known == 1.0:
+            return tuple(self._means)
         return tuple(mean / known for mean in self._means)
 
     def reset(self, service: int, rate_per_s: float) -> None:

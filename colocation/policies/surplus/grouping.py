@@ -42,8 +42,10 @@ class Grouping:
 
     def group_ns(self, group: Sequence[Column]) -> int:
         """Predicted time of all together."""
+        if len(group) == 1:
+            return group[0].task.took_ns
         total_ns = sum(own.task.took_ns for own in group)
-        return total_ns if len(group) == 1 else round(total_ns * self._savings.kept(_names(group)))
+        return round(total_ns * self._savings.kept(_names(group)))
 
     def _worthwhile(self, other: Column, group: list[Column]) -> bool:
         """Whether a batch brings as much above its price in a group as in a good batch later."""
