@@ -62,12 +62,15 @@ def add_parser(verbs: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load everything, say what is served and how to query it, serve until stopped."""
+    from surplus.engine.ensembles.step_models import stamps_in
     from surplus.engine.planning.tune_by_default import tune_by_default
     from surplus.engine.repository.layout import find_models, warn_of_fields
 
     by_policy = serve_policy.asked(args)
     control = asked_control(args, under_policy=by_policy is not None)
-    entries = find_models(*args.models, may_be_empty=control.mode != "none")
+    is_live = control.mode != "none"
+    stamps = stamps_in(args.models) if is_live else {}
+    entries = find_models(*args.models, may_be_empty=is_live)
     restarts = args.on_device_loss in (None, "restart")
     is_late = args.lazy or control.memory_bytes > 0
     groups = isolated_groups(args, entries, under_policy=by_policy is not None)
@@ -85,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         if groups is not None:
             return served_apart(server, entries, loadings, groups, lazy=args.lazy)
-        live = Live(args.models, control, usual(args, loading))
+        live = Live(args.models, control, usual(args, loading), stamps)
         return served(server, now, loadings, live, lazy=args.lazy, restarts=restarts)
     finally:
         signal.signal(signal.SIGINT, before)

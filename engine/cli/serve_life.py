@@ -39,11 +39,14 @@ class Live:
         Who loads them.
     usual : LoadParams
         How one is loaded that was not there at the start.
+    stamps : mapping of str to str
+        Of the files, as they were before they were read.
     """
 
     roots: Sequence[Path]
     control: Control
     usual: LoadParams
+    stamps: Mapping[str, str]
 
 
 def served(
@@ -69,7 +72,7 @@ def served(
         from surplus.engine.serving.life import Served, all_loaded
         from surplus.engine.serving.live_start import LiveStart, begin_budget, begin_control
 
-        start = LiveStart(live.roots, live.control.mode, live.control.poll_s, entries)
+        start = LiveStart(live.roots, live.control.mode, live.control.poll_s, entries, live.stamps)
 
         async def make_ready(server: AsyncServer, served: Sequence[Served]) -> Sequence[Served]:
             if loading.budget is not None:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from surplus.engine.errors import ConfigError
+from surplus.engine.repository.layout import find_folders
 from surplus.engine.repository.model_config import ModelConfig, read_config
 from surplus.engine.repository.stamp import stamp_of
 
@@ -60,6 +61,12 @@ def stamp_with_steps(folder: Path) -> str:
     """As ``stamp_of``; of an ensemble also of what it is made of, which lies beside it."""
     own, steps = stamp_of(folder), steps_beside(folder)
     return hashlib.sha256(repr((own, steps)).encode()).hexdigest() if steps else own
+
+
+def stamps_in(roots: Sequence[Path]) -> dict[str, str]:
+    """Of each model that there is, by name: what changes from now on is another one."""
+    folders = find_folders(*roots, may_be_empty=True)
+    return {name: stamp_with_steps(folder) for name, folder in folders.items()}
 
 
 @lru_cache(maxsize=4096)

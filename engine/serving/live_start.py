@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
-from surplus.engine.ensembles.step_models import stamp_with_steps
-from surplus.engine.repository.layout import RepositoryEntry, find_folders
+from surplus.engine.repository.layout import RepositoryEntry
 from surplus.engine.serving.live_repository import LiveRepository, LoadServable
 from surplus.engine.serving.memory_budget import MemoryBudget
 from surplus.engine.serving.polling import Polling
@@ -18,7 +16,7 @@ from surplus.engine.serving.server import AsyncServer
 
 @dataclass(frozen=True)
 class LiveStart:
-    """Which models a server has at its start; make it before they are loaded.
+    """Which models a server has at its start.
 
     Parameters
     ----------
@@ -30,29 +28,26 @@ class LiveStart:
         From one look at the files to the next.
     entries : sequence of RepositoryEntry
         What is loaded at the start.
+    known : mapping of str to str
+        Stamps of the files as they were before those were read.
     """
 
     roots: Sequence[Path]
     mode: str
     poll_s: float
     entries: Sequence[RepositoryEntry]
-
-    def __post_init__(self) -> None:
-        _ = self.stamps
+    known: Mapping[str, str]
 
     @property
     def is_live(self) -> bool:
         """Whether models come and go later."""
         return self.mode != "none"
 
-    @cached_property
+    @property
     def stamps(self) -> dict[str, str]:
-        """Of the files of each model, as they were when this was made."""
-        if not self.is_live:
-            return {}
-        folders = find_folders(*self.roots, may_be_empty=True)
-        names = {entry.name for entry in self.entries} & set(folders)
-        return {name: stamp_with_steps(folders[name]) for name in names}
+        """Of the files of each model that is loaded."""
+        names = {entry.name for entry in self.entries} & set(self.known)
+        return {name: self.known[name] for name in names}
 
 
 def begin_budget(server: AsyncServer, budget: MemoryBudget) -> None:
