@@ -1,16 +1,22 @@
-"""A node's server as a process: started, started again when it ends, and ended."""
+"""A node's server as a process: started, started again when it ends, and ended.
+
+Beside one that serves a spare one waits, which has imported what a server needs, to take its place.
+"""
 
 from __future__ import annotations
 
 import logging
 import re
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from surplus.engine.deployment import tied_process
+from surplus.engine.deployment.held_ports import HeldPorts
+from surplus.engine.deployment.restart_pauses import RestartPauses
 
 _LOG = logging.getLogger(__name__)
 _TOLD = {
@@ -19,10 +25,6 @@ _TOLD = {
     "metrics": re.compile(r"metrics: https?://(\S+:\d+)/"),
 }
 """How a server says where it listens, in this order."""
-
-_SOON_S = 5.0
-"""Who ends so soon after its start is not started again at once."""
-_LONGEST_WAIT_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ class ServerProcess:
         self._drain_s = drain_s
         self._is_closed = threading.Event()
         self._process: subprocess.Popen[str] | None = None
-        self._ports: tuple[str, ...] = ("0",) * len(_TOLD)
+        self._spare: subprocess.Popen[str] | None = None
+        self._held: HeldPorts | None = None
         self._told: dict[str, str] = {}
         self.addresses = Addresses()
         self.starts = 0
@@ -96,42 +99,57 @@ class ServerProcess:
         self._thread.join()
 
     def _keep_up(self) -> None:
+        pauses = RestartPauses()
         wait_s = 0.0
         while not self._is_closed.wait(wait_s):
+            if self._held is None:
+                self._hold_ports()
             began_s = time.monotonic()
             self._run()
             if self._is_closed.is_set():
-                return
-            lived_s = time.monotonic() - began_s
-            if not self.addresses.grpc:
-                self._ports = ("0",) * len(_TOLD)  # perhaps somebody else has taken them
+                break
+            has_served = bool(self.addresses.grpc)
+            if not has_served:
+                self._let_ports_go()  # perhaps it could not have them
             self.addresses = Addresses()
-            wait_s = 0.0 if lived_s > _SOON_S else min(max(0.5, 2 * wait_s), _LONGEST_WAIT_S)
+            wait_s = pauses.after(time.monotonic() - began_s, has_served)
             _LOG.warning("the server has ended: %s", self.last_words)
+        if self._spare is not None:
+            tied_process.end(self._spare)
+        self._let_ports_go()
 
     def _run(self) -> None:
         """Start it, read where it listens, wait for its end."""
-        module = "surplus.engine.cli.serve_tied"
-        ports = zip(("--port", "--http-port", "--metrics-port"), self._ports, strict=True)
-        words = [*self._options, "--host", self._host, "--drain", str(self._drain_s)]
-        words += [word for pair in ports for word in pair]
-        with self._log.open("a", encoding="utf-8") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", module, *words],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                start_new_session=True,
-            )
-        with process:
+        process, self._spare = self._spare, None
+        if process is not None and process.poll() is not None:
+            tied_process.end(process)
+            process = None
+        with process or tied_process.begin(self._log) as process:
             self._process = process
             if self._is_closed.is_set():  # since before it was there to be ended
                 process.terminate()
             self.starts += 1
+            tied_process.tell(process, self._words())
             assert process.stdout is not None
             for line in process.stdout:
                 self._heard(line)
+
+    def _words(self) -> list[str]:
+        held = (0,) * len(_TOLD) if self._held is None else self._held.ports
+        ports = zip(("--port", "--http-port", "--metrics-port"), map(str, held), strict=True)
+        words = [*self._options, "--host", self._host, "--drain", str(self._drain_s)]
+        return words + [word for pair in ports for word in pair]
+
+    def _hold_ports(self) -> None:
+        try:
+            self._held = HeldPorts(self._host, len(_TOLD))
+        except OSError:
+            self._held = None  # the server says what is wrong with the host
+
+    def _let_ports_go(self) -> None:
+        if self._held is not None:
+            self._held.close()
+        self._held = None
 
     def _heard(self, line: str) -> None:
         """Note addresses as they are told; all of them count when the last is there."""
@@ -140,4 +158,4 @@ class ServerProcess:
                 self._told[key] = found[1]
                 if key == "metrics":
                     self.addresses = Addresses(**self._told)
-                    self._ports = tuple(self._told[own].rsplit(":", 1)[1] for own in _TOLD)
+                    self._spare = tied_process.begin(self._log)
