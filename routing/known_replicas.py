@@ -14,6 +14,9 @@ from surplus.routing.resolver import ReplicaAddress, Resolver
 
 _LOG = logging.getLogger(__name__)
 
+_MOST_LOOKS = 16
+"""At a time: a resolver may wait with who asks for a model that sleeps."""
+
 Replicas = list[ReplicaAddress]
 
 
@@ -33,7 +36,8 @@ class KnownReplicas:
     resolve_s : float
         How old what the resolver said may be.
     tell : callable
-        Called with a model and its replicas, whenever they were found out; one at a time.
+        Called with a model and its replicas, whenever they were found out, by any thread; of one
+        model one at a time.
     """
 
     def __init__(
@@ -44,7 +48,7 @@ class KnownReplicas:
         self._tell = tell
         self._lock = Lock()
         self._models: dict[str, _Known] = {}
-        self._threads = ThreadPoolExecutor(1, "surplus resolver")
+        self._threads = ThreadPoolExecutor(_MOST_LOOKS, "surplus resolver")
 
     def look_for(self, model: str) -> Future[Replicas] | None:
         """What is to be waited for before the model may be asked; None: it may be at once.

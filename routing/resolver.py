@@ -43,7 +43,10 @@ class ReplicaAddress:
 
 
 class Resolver(Protocol):
-    """Finds out who has a model; asked by one thread at a time, and may block."""
+    """Finds out who has a model; may block.
+
+    Several threads may ask at a time, of one model one does.
+    """
 
     def replicas(self, model: str) -> Sequence[ReplicaAddress]:
         """Those that have it now; empty where nobody has.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from surplus.engine import _core
 from surplus.engine.errors import ConfigError, EngineError, UnavailableError
@@ -21,6 +23,8 @@ from surplus.routing.errors import ResolverError
 from surplus.routing.resolver import HttpResolver, ReplicaAddress
 
 _PAUSE_S, _BLINK_S = 0.2, 0.005
+_MOST_ASKED = 64
+"""Models at a time that a resolver is asked for: it waits with who asks for one that sleeps."""
 NOBODY = "no server is known that has the model"
 
 Key = tuple[str, str]
@@ -55,6 +59,7 @@ class RoutedModels:
         except RuntimeError as error:
             raise ConfigError(f"queries cannot be routed: {error}") from error
         self._asked: dict[str, AskedReplica] = {}
+        self._asking = ThreadPoolExecutor(_MOST_ASKED, "surplus resolver")
         self._queries: WorkerQueries | None = None
         self._replicas: dict[str, list[ReplicaAddress]] = {}
         self._described: dict[Key, ModelDescription] = {}
@@ -95,19 +100,23 @@ class RoutedModels:
         self._enter_reached()
 
     async def keep_looking(self) -> None:
-        """Until cancelled."""
-        while True:
-            await asyncio.sleep(self._params.look_s)
-            await self.look()
-            self._enter_reached()
+        """Until cancelled. A model that the resolver waits with holds up no other one."""
+        await asyncio.gather(*map(self._keep, self._looks()))
 
     async def look(self) -> None:
         """Ask everybody once; who does not answer keeps what it had."""
+        await asyncio.gather(*(look() for look in self._looks()))
+
+    def _looks(self) -> list[Callable[[], Coroutine[None, None, None]]]:
         if self._resolver is None:
-            await self._ask_servers()
-        else:
-            for name in self._params.models:
-                await self._ask_resolver(self._resolver, name)
+            return [self._ask_servers]
+        return [partial(self._ask_resolver, self._resolver, name) for name in self._params.models]
+
+    async def _keep(self, look: Callable[[], Coroutine[None, None, None]]) -> None:
+        while True:
+            await asyncio.sleep(self._params.look_s)
+            await look()
+            self._enter_reached()
 
     async def _ask_servers(self) -> None:
         asked = [self._asked_at(replica.grpc) for replica in self._params.servers]
@@ -125,7 +134,8 @@ class RoutedModels:
                     known.append(replica)
             for key in keys:
                 await self._describe(server, key)
-        await self._tell()
+        for name in self._replicas:
+            await self._tell(name)
 
     async def _index(self, server: AskedReplica) -> list[Key] | None:
         try:
@@ -138,7 +148,10 @@ class RoutedModels:
 
     async def _ask_resolver(self, resolver: HttpResolver, name: str) -> None:
         try:
-            replicas = list(await asyncio.to_thread(resolver.replicas, name))
+            asked = asyncio.get_running_loop().run_in_executor(
+                self._asking, resolver.replicas, name
+            )
+            replicas = list(await asked)
         except ResolverError as error:
             self._say(name, str(error))
             return
@@ -147,7 +160,7 @@ class RoutedModels:
         for replica in replicas:
             if not any(key[0] == name for key in self._described):
                 await self._describe(self._asked_at(replica.grpc), (name, ""))
-        await self._tell()
+        await self._tell(name)
 
     async def _describe(self, server: AskedReplica, key: Key) -> None:
         if key in self._described:
@@ -159,14 +172,13 @@ class RoutedModels:
             return
         self._described[found.name, found.version] = found
 
-    async def _tell(self) -> None:
-        """The balancer, of who has what; hosts are looked up."""
-        for name, replicas in self._replicas.items():
-            rows = [(replica.grpc, replica.http, replica.load) for replica in replicas]
-            try:
-                await asyncio.to_thread(self.link.set_replicas, name, rows)
-            except ValueError as error:
-                self._say(name, str(error))
+    async def _tell(self, name: str) -> None:
+        """The balancer, of who has a model; hosts are looked up."""
+        rows = [(replica.grpc, replica.http, replica.load) for replica in self._replicas[name]]
+        try:
+            await asyncio.to_thread(self.link.set_replicas, name, rows)
+        except ValueError as error:
+            self._say(name, str(error))
 
     def _enter_reached(self) -> None:
         for key in list(self._described):
@@ -212,4 +224,5 @@ class RoutedModels:
         """End the connections over which servers are asked what they serve."""
         if self._queries is not None:
             self._queries.close()
+        self._asking.shutdown(wait=False, cancel_futures=True)
         await asyncio.gather(*(asked.close() for asked in self._asked.values()))

@@ -8,11 +8,13 @@ import subprocess
 import threading
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -236,12 +238,17 @@ def test_models_that_come_later_are_routed(repository: Path, tmp_path: Path) -> 
 
 class Resolver(BaseHTTPRequestHandler):
     replicas: tuple[str, ...] = ()
+    asked: ClassVar[Counter[str]] = Counter()
+    wakes: ClassVar[threading.Event] = threading.Event()
 
     def do_GET(self) -> None:
         rows = [{"grpc": address, "http": "", "load": 0} for address in self.replicas]
+        model = self.path.rpartition("/")[2]
+        self.asked[model] += 1
+        if model == "sleeper":
+            self.wakes.wait(WAIT_S)
         self.send_response(200)
         self.end_headers()
-        model = self.path.rpartition("/")[2]
         self.wfile.write(json.dumps({"model": model, "replicas": rows}).encode())
 
     def log_message(self, *_: object) -> None:
@@ -263,6 +270,26 @@ def test_a_resolver_says_who_has_a_model(pair: list[Serving]) -> None:
                 Resolver.replicas = (pair[1].address,)
                 until(lambda: _is_asked(route, client, pair[1].address))
         finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_model_that_is_waited_for_holds_up_no_other(pair: list[Serving]) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Resolver) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            Resolver.replicas = (pair[0].address,)
+            Resolver.wakes.set()
+            url = f"http://127.0.0.1:{server.server_port}"
+            models = ("--model", "sleeper", "--model", "neg", "--look", "0.1")
+            with routed("--resolver", url, *models) as route, route.client() as client:
+                assert asks(client)
+                Resolver.wakes.clear()
+                Resolver.asked.clear()
+                until(lambda: Resolver.asked["neg"] > Resolver.asked["sleeper"] + 3)
+        finally:
+            Resolver.wakes.set()
             server.shutdown()
             thread.join()
 
