@@ -20,6 +20,8 @@ from surplus.engine.errors import UnavailableError, one_line
 _TIMEOUT_S = 2.0
 _LARGEST_BYTES = 16 << 20
 _COUNTED = ("nv_inference_request_success", "nv_inference_request_failure")
+_UNLOADED = "unloaded"
+"""Why a version is not served that was taken out: nothing is wrong with it."""
 _METRICS = "nv_inference_request,nv_inference_pending,surplus_lanes"
 
 
@@ -56,7 +58,7 @@ def ask(address: str) -> ServerState:
     for row in json.loads(_answer(f"http://{address}/v2/repository/index", b"{}")):
         if row["state"] == "READY":
             ready[row["name"]].append(int(row["version"]))
-        if row["reason"]:
+        if row["reason"] not in ("", _UNLOADED):
             failed.append(IndexRow(row["name"], row["version"], row["state"], row["reason"]))
     queries: defaultdict[str, int] = defaultdict(int)
     pending = lanes = 0

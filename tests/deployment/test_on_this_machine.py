@@ -102,7 +102,10 @@ def test_versions_side_by_side_then_the_new_one_alone(
         with pytest.raises(HTTPError) as error:
             ask(http, "net", 3.0, version=1)
         error.value.close()
+        assert ask(change("[1]"), "net", 3.0) == 1.0  # which was taken out before
+        assert ask(change("[2]"), "net", 3.0) == 2.0
     load.check([1.0, 2.0])
+    assert not deployed.status()["models"]["net"]["failure"]
 
 
 def test_a_version_that_cannot_be_served_is_gone_back_from(
