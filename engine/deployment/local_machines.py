@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from surplus.engine.deployment.machines import FoundNode
 from surplus.engine.deployment.node_agent import AgentParams, NodeAgent
@@ -18,10 +18,15 @@ class LocalMachines:
     Parameters
     ----------
     nodes : sequence of FoundNode
+    begin : callable
+        Makes an agent, in its own thread.
     """
 
-    def __init__(self, nodes: Sequence[FoundNode]) -> None:
+    def __init__(
+        self, nodes: Sequence[FoundNode], begin: Callable[[AgentParams], NodeAgent] = NodeAgent
+    ) -> None:
         self._nodes = tuple(nodes)
+        self._begin = begin
         self._agents: dict[str, LocalAgent] = {}
 
     @classmethod
@@ -37,7 +42,8 @@ class LocalMachines:
         """In a thread of its own."""
         known = self._agents.get(params.node)
         if known is None or known.is_closed:
-            known = self._agents[params.node] = LocalAgent(params)
+            ended = None if known is None else known.ended  # whose folder it shares
+            known = self._agents[params.node] = LocalAgent(params, self._begin, ended)
         return known
 
     def claim(self, deployment: str) -> None:
@@ -75,15 +81,35 @@ class LocalMachines:
 class LocalAgent:
     """A ``RemoteAgent`` of a thread.
 
+    Parameters
+    ----------
+    begin : callable
+        Makes the agent.
+    before : Future, optional
+        Done when the one before it has ended.
+
     Attributes
     ----------
     is_closed : bool
+    ended : Future or None
+        Done when it has ended; None as long as nobody has closed it.
     """
 
-    def __init__(self, params: AgentParams) -> None:
+    def __init__(
+        self,
+        params: AgentParams,
+        begin: Callable[[AgentParams], NodeAgent] = NodeAgent,
+        before: Future[None] | None = None,
+    ) -> None:
+        def begun() -> NodeAgent:
+            if before is not None:
+                wait([before])
+            return begin(params)
+
         self._thread = ThreadPoolExecutor(1, "surplus agent")
-        self._agent = self._thread.submit(NodeAgent, params)
+        self._agent = self._thread.submit(begun)
         self.is_closed = False
+        self.ended: Future[None] | None = None
 
     def look(self, wanted: ModelVersions | None, options: Options | None) -> Future[NodeReport]:
         """As the agent's."""
@@ -92,9 +118,9 @@ class LocalAgent:
     def close(self) -> Future[None]:
         """As the agent's; the thread ends with it."""
         self.is_closed = True
-        done = self._thread.submit(lambda: self._agent.result().close())
+        self.ended = self._thread.submit(lambda: self._agent.result().close())
         self._thread.shutdown(wait=False)
-        return done
+        return self.ended
 
     def kill(self) -> None:
         """As ``close``: a thread cannot be ended otherwise."""

@@ -14,8 +14,8 @@ from tests.deployment.settings import cluster_file, model_table, save_version
 from tests.deployment.waiting import wait_for
 
 if TYPE_CHECKING:
+    from bench.chaos.ray_cluster import SmallCluster
     from surplus.engine.deployment.cluster_deployment import ClusterDeployment
-    from tests.deployment.ray_cluster import SmallCluster
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]  # of Ray's own
 
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]  # of Ray's
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SmallCluster]:
     pytest.importorskip("ray")
-    from tests.deployment.ray_cluster import SmallCluster
+    from bench.chaos.ray_cluster import SmallCluster
 
     made = SmallCluster(3)
     yield made

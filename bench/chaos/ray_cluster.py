@@ -21,7 +21,11 @@ class SmallCluster:
     def __init__(self, nodes: int) -> None:
         # Without a head Ray would end this very process after a minute, and a test with it.
         patience = {"gcs_rpc_server_reconnect_timeout_s": 600}
-        head = {"num_cpus": 0, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
+        head: dict[str, Any] = {
+            "num_cpus": 0,
+            "object_store_memory": _STORE_BYTES,
+            "include_dashboard": False,
+        }
         head["_system_config"] = patience
         self._cluster = Cluster(initialize_head=True, head_node_args=head)
         self._nodes: dict[str, Any] = {}

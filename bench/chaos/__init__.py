@@ -1,0 +1,1 @@
+"""A deployment whose servers, nodes and network fail while it is asked."""
