@@ -1,9 +1,11 @@
 // What lines to servers have in common: what they are told, and how their queries end.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -41,6 +43,11 @@ class LineSink {
   virtual ~LineSink() = default;
   virtual void on_answer(std::uint64_t ticket, LineAnswer answer) = 0;
 };
+
+/// A text as the front end passes content on.
+[[nodiscard]] inline std::span<const std::byte> bytes_of(std::string_view text) noexcept {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
 
 /// A whole number, and nothing else.
 [[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text) noexcept;

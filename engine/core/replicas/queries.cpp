@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::int64_t early_ns = 10'000'000;
 
-isolation::Bytes bytes_of(const std::string& text) {
-  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
-}
-
 /// The first line of a request, and those that belong to its content.
 std::string rest_head_of(const isolation::RestAsked& asked, std::string_view trace_parent) {
   std::string head = "POST ";

@@ -29,10 +29,6 @@ void control(int epoll, int operation, int fd, std::uint64_t who, std::uint32_t 
   if (epoll_ctl(epoll, operation, fd, &event) != 0) throw_errno("epoll_ctl");
 }
 
-isolation::Bytes bytes_of(const std::string& text) {
-  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
-}
-
 }  // namespace
 
 Replicas::Replicas(ReplicasParams params)

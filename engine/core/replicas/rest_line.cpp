@@ -21,10 +21,6 @@ constexpr std::string_view no_room =
 /// What is read is used up at once.
 thread_local std::array<std::byte, buffer_bytes> buffer;
 
-isolation::Bytes bytes_of(std::string_view text) {
-  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
-}
-
 void put_field(std::string& head, std::string_view name, std::string_view value) {
   (((head += name) += ": ") += value) += "\r\n";
 }
