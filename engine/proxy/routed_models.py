@@ -134,7 +134,7 @@ class RoutedModels:
                     known.append(replica)
             for key in keys:
                 await self._describe(server, key)
-        for name in self._replicas:
+        for name in list(self._replicas):
             await self._tell(name)
 
     async def _index(self, server: AskedReplica) -> list[Key] | None:
