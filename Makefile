@@ -69,7 +69,7 @@ define SANITIZED
 	build/$(1)/tests/core_tests
 endef
 
-.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-compiled test-gpu-emulated test-cuda-provider test-observers test-ray test-s3 triton peers lint lint-sources sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel lock deploy-check sbom docs clean
+.PHONY: help install build test check test-onnxruntimes test-openvinos test-adopted test-openapi test-compiled test-gpu-emulated test-cuda-provider test-observers test-ray test-stores triton peers lint lint-sources sanitize fuzz fuzz-core bench bench-check gpu-check serve stub wheel lock deploy-check sbom docs clean
 
 install: $(STAMPS)/packages $(STAMPS)/core  ## .venv with everything in it, and the core built; the default
 
@@ -284,7 +284,7 @@ build/s3/installed: | $(STAMPS)/packages
 	$(PIP) install --quiet --target build/s3 "moto[s3]>=5" flask flask-cors s3fs
 	touch $@
 
-test-s3: install build/s3/installed  ## a deployment whose models are in a store that speaks S3, here; needs PyPI
+test-stores: install build/s3/installed  ## a deployment whose models are in a store that speaks S3, here; needs PyPI
 	PYTHONPATH=build/s3 $(BIN)/python -m pytest -p no:cacheprovider tests/deployment/test_s3.py
 
 wheel: $(STAMPS)/packages  ## a wheel in build/wheels that auditwheel passes, tried in an empty environment

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of theirs
 @pytest.fixture(scope="module")
 def server() -> Iterator[ThreadedMotoServer]:
     for needed in ("s3fs", "moto", "flask", "flask_cors"):
-        pytest.importorskip(needed, reason=f"make test-s3 installs {needed}")
+        pytest.importorskip(needed, reason=f"make test-stores installs {needed}")
     from moto.server import ThreadedMotoServer
 
     made = ThreadedMotoServer("127.0.0.1", 0, verbose=False)

@@ -32,6 +32,7 @@ TOOLS = (
     "prometheus",
     "tritonserver",
     "ray",
+    "aws",
 )
 """Of others: what they are asked is theirs."""
 
