@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psutil
@@ -54,8 +54,12 @@ def server(repository: Path, tmp_path: Path) -> Iterator[ServerProcess]:
 
 
 def _children() -> set[int]:
-    children = psutil.Process().children()
-    return {child.pid for child in children if "surplus.engine.cli.serve_tied" in child.cmdline()}
+    found = set()
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):  # it has ended, and may be another test's
+            if "surplus.engine.cli.serve_tied" in child.cmdline():
+                found.add(child.pid)
+    return found
 
 
 def _is_answered(server: ServerProcess) -> bool:

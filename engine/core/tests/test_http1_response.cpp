@@ -5,6 +5,8 @@
 #include "http1/response_parser.hpp"
 #include "test.hpp"
 
+namespace http1_response_tests {
+
 using namespace engine::http1;
 
 namespace {
@@ -124,3 +126,5 @@ TEST(an_answer_that_is_broken_off_is_none) {
   for (std::size_t bytes = 1; bytes < whole.size(); ++bytes)
     CHECK(read_in_pieces(whole.substr(0, bytes), bytes).last == State::failed);
 }
+
+}  // namespace http1_response_tests

@@ -14,6 +14,8 @@
 #include "replicas/rest_line.hpp"
 #include "test.hpp"
 
+namespace rest_line_tests {
+
 using namespace engine;
 using namespace engine::replicas;
 using State = RestLine::State;
@@ -173,3 +175,5 @@ TEST(an_answer_over_rest_that_is_too_large_or_ends_with_the_connection_is_told_a
   CHECK(dialogue.body_of(dialogue.line->take_answer()) == "all of it");
   CHECK(!dialogue.line->is_kept());
 }
+
+}  // namespace rest_line_tests

@@ -15,6 +15,8 @@
 #include "replicas/rest_lines.hpp"
 #include "test.hpp"
 
+namespace rest_lines_tests {
+
 using namespace engine;
 using namespace engine::replicas;
 
@@ -182,3 +184,5 @@ TEST(a_server_that_cannot_be_reached_by_rest_is_said) {
   CHECK(fixture.answers.at(1).status == 14);
   CHECK(fixture.answers.at(1).text.find(fixture.address.text) == 0);
 }
+
+}  // namespace rest_lines_tests

@@ -8,6 +8,8 @@
 #include "replicas/query_head.hpp"
 #include "test.hpp"
 
+namespace rest_skim_tests {
+
 using engine::frontend::RestSkim;
 
 namespace {
@@ -76,3 +78,5 @@ TEST(what_this_does_not_understand_is_left_to_python) {
   large += std::string(engine::frontend::most_skimmed_bytes, 'a') + "\"}";
   CHECK(!skim(large).has_value());
 }
+
+}  // namespace rest_skim_tests

@@ -11,6 +11,8 @@
 #include "test.hpp"
 #include "tls_fixtures.hpp"
 
+namespace tls_client_tests {
+
 using namespace engine;
 using namespace engine::frontend;
 
@@ -124,3 +126,5 @@ TEST(files_of_a_client_that_do_not_do_are_named) {
     CHECK(said.find("'" + named[i] + "'") != std::string::npos);
   }
 }
+
+}  // namespace tls_client_tests
