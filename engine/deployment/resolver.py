@@ -16,6 +16,7 @@ takes too long.
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -136,6 +137,15 @@ def _targets(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing of clients that have gone while they were waited for."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def _server(host: str, port: int, resolver: ResolverServer) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -157,6 +167,4 @@ def _server(host: str, port: int, resolver: ResolverServer) -> ThreadingHTTPServ
         def log_message(self, format: str, *args: Any) -> None:
             """Nothing per request."""
 
-    made = ThreadingHTTPServer((host, port), Handler)
-    made.daemon_threads = True
-    return made
+    return _Server((host, port), Handler)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 from surplus.engine.deployment.directory import Directory, ListedReplica
 from surplus.engine.deployment.resolver import ResolverServer
 from surplus.engine.errors import ConfigError
+from tests.deployment.waiting import wait_for
 
 REPLICA = ListedReplica("10.0.0.1:8001", "10.0.0.1:8000", 0.5)
 NODE = {"node": "a", "kind": "cpu", "metrics": "10.0.0.1:8002"}
@@ -72,6 +75,22 @@ def test_a_sleeper_is_woken_and_waited_for(resolver: ResolverServer, directory: 
     assert len(got(resolver, "/v1/models/idle")["replicas"]) == 1
     thread.join()
     assert directory.waking() == frozenset()
+
+
+def test_who_hangs_up_while_it_waits_is_no_trouble(
+    resolver: ResolverServer, directory: Directory, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def waiting() -> list[threading.Thread]:
+        return [t for t in threading.enumerate() if "process_request_thread" in t.name]
+
+    host, _, port = resolver.address.rpartition(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(b"GET /v1/models/idle HTTP/1.1\r\nHost: x\r\n\r\n")
+        wait_for(waiting, "its thread")
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # RST
+    directory.publish({"net": [REPLICA], "idle": [REPLICA]})
+    wait_for(lambda: not waiting(), "its end")
+    assert capfd.readouterr().err == ""
 
 
 def test_who_waits_for_too_long_is_told_to_come_again(directory: Directory) -> None:
