@@ -69,6 +69,7 @@ TABLES = (
     "cluster_day",
     "cluster_gpulet",
     "cluster_failures",
+    "chaos",
     "colocation_conservation",
     "colocation_live",
 )
