@@ -1,54 +1,73 @@
-"""Memory and time of a process and all that descend from it, at one moment."""
+"""Processes as the kernel tells of them: memory and time of one and all that descend from it."""
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
-_PROC = Path("/proc")
-_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-_USER, _SYSTEM = 11, 12
-"""Of what follows the name in a process's stat."""
-
-
-def tree_bytes(pid: int) -> int:
-    """Bytes in memory; a page that several of them map counts once."""
-    return sum(map(_proportional_bytes, _tree(pid)))
+PROC = Path("/proc")
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
-def tree_cpu_s(pid: int) -> float:
-    """CPU seconds of those that run, since each began; a hundredth exact for each of them."""
-    return sum(map(_cpu_ticks, _tree(pid))) * _TICK_S
+class Process(NamedTuple):
+    """One of them, at one moment.
+
+    Parameters
+    ----------
+    pid, parent : int
+    ticks, ended_ticks : int
+        CPU time of its own, and of its children that have ended.
+    """
+
+    pid: int
+    parent: int
+    ticks: int
+    ended_ticks: int
 
 
-def _cpu_ticks(pid: int) -> int:
-    with suppress(OSError):
-        fields = _fields(pid)
-        return int(fields[_USER]) + int(fields[_SYSTEM])
-    return 0
+def processes(proc: Path = PROC) -> list[Process]:
+    """All that there are."""
+    found = []
+    for folder in proc.glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            # Behind the name, which may have spaces and parentheses in it (proc_pid_stat(5)).
+            words = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            user, system, ended_user, ended_system = map(int, words[11:15])
+            times = user + system, ended_user + ended_system
+            found.append(Process(int(folder.name), int(words[1]), *times))
+    return found
 
 
-def _fields(pid: int) -> list[str]:
-    return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
-
-
-def _tree(root: int) -> list[int]:
+def tree(root: int, among: Iterable[Process]) -> list[int]:
+    """A process and all that descend from it, by number."""
     children = defaultdict(list)
-    for folder in _PROC.iterdir():
-        if folder.name.isdigit():
-            with suppress(OSError):  # it has ended meanwhile
-                children[int(_fields(int(folder.name))[1])].append(int(folder.name))
+    for process in among:
+        children[process.parent].append(process.pid)
     found = [root]
     for pid in found:
         found += children[pid]
     return found
 
 
+def tree_bytes(pid: int) -> int:
+    """Bytes in memory; a page that several of them map counts once."""
+    return sum(map(_proportional_bytes, tree(pid, processes())))
+
+
+def tree_cpu_s(pid: int) -> float:
+    """CPU seconds of those that run, since each began; a hundredth exact for each of them."""
+    found = processes()
+    own = set(tree(pid, found))
+    return sum(process.ticks for process in found if process.pid in own) / TICKS_PER_S
+
+
 def _proportional_bytes(pid: int) -> int:
     with suppress(OSError):
-        for line in (_PROC / str(pid) / "smaps_rollup").read_text().splitlines():
+        for line in (PROC / str(pid) / "smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
                 return int(line.split()[1]) << 10
     return 0
