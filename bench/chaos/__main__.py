@@ -16,25 +16,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from bench.chaos.chaos_load import ChaosLoad
 from bench.chaos.deeds import DEEDS, NETWORKED
 from bench.chaos.own_network import why_not
 from bench.chaos.run import ChaosRun, run_here, run_on
 from bench.infrastructure import result_file
+from bench.infrastructure.progress import counting_bar
 
 
 def _shown(folder: Path, load: ChaosLoad, deeds: list[str], where: str) -> ChaosRun:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    console = Console(file=sys.stderr)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    with counting_bar() as bar:
         task = bar.add_task("", total=load.queries)
 
         def say(deed: str, ended: int) -> None:

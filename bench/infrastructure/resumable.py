@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from bench.infrastructure import result_file
+from bench.infrastructure.progress import counting_bar
 
 Row = dict[str, Any]
 Key = tuple[str, ...]
@@ -117,14 +115,7 @@ def fill(table: Table, keys: Sequence[Key], measure: Callable[[Key], Row]) -> li
         All rows, stored as the table's results.
     """
     missing = table.missing(keys)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    console = Console(file=sys.stderr)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    with counting_bar() as bar:
         task = bar.add_task("", total=len(keys), completed=len(keys) - len(missing))
         for key in missing:
             bar.update(task, description=" ".join(key))
