@@ -14,7 +14,7 @@ from surplus.placement.periodic_memory import periodic_peaks_bytes
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.validator import validate, validate_at_once
-from surplus.placement.violation import Rule, Violation
+from surplus.placement.violation import Rule, Violation, refuse
 
 
 def periodic_violations(
@@ -43,7 +43,5 @@ def periodic_violations(
 
 def check_periodic(problem: Problem, placement: Placement, schedule: PeriodicSchedule) -> None:
     """Raise ValueError, naming the first violations, unless queries may come so for ever."""
-    if found := periodic_violations(problem, placement, schedule):
-        shown = "; ".join(map(str, found[:3]))
-        origin = schedule.timeline.origin
-        raise ValueError(f"schedule {origin!r}: {len(found)} violations: {shown}")
+    found = periodic_violations(problem, placement, schedule)
+    refuse(found, f"schedule {schedule.timeline.origin!r}")

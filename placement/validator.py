@@ -19,7 +19,7 @@ from surplus.placement.slowed_durations import unexplained
 from surplus.placement.staging_faults import staging_faults
 from surplus.placement.thread_faults import thread_faults
 from surplus.placement.timeline import Span, SpanKind, Timeline
-from surplus.placement.violation import Rule, Violation
+from surplus.placement.violation import Rule, Violation, refuse
 from surplus.placement.widths import molded
 
 Durations = Literal["exact", "any"]
@@ -29,10 +29,7 @@ def check(
     problem: Problem, placement: Placement, timeline: Timeline, durations: Durations = "exact"
 ) -> None:
     """Raise ValueError, naming the first violations, unless the timeline is valid."""
-    found = validate(problem, placement, timeline, durations)
-    if found:
-        shown = "; ".join(map(str, found[:3]))
-        raise ValueError(f"timeline {timeline.origin!r}: {len(found)} violations: {shown}")
+    refuse(validate(problem, placement, timeline, durations), f"timeline {timeline.origin!r}")
 
 
 def validate(

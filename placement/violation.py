@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -48,3 +49,10 @@ class Violation:
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.message}"
+
+
+def refuse(found: Sequence[Violation], what: str) -> None:
+    """Raise ValueError, naming what was judged and the first violations, if there are any."""
+    if found:
+        shown = "; ".join(map(str, found[:3]))
+        raise ValueError(f"{what}: {len(found)} violations: {shown}")
