@@ -1,17 +1,9 @@
 #include "http1/request_parser.hpp"
 
-#include <algorithm>
-
+#include "http1/head_fields.hpp"
 #include "http1/llhttp_calls.hpp"
 
 namespace engine::http1 {
-
-namespace {
-
-constexpr std::size_t longest_name = 64;  ///< of fields that we look at
-constexpr std::size_t each_field_bytes = 4;
-
-}  // namespace
 
 struct RequestParser::Parsing {
   explicit Parsing(RequestSink& its_sink) : sink(its_sink) {
@@ -40,9 +32,7 @@ struct RequestParser::Parsing {
 
   bool begin() {
     head = {};
-    name.clear();
-    value.clear();
-    transfer.clear();
+    fields.clear();
     head_bytes = 0;
     in_head = is_within = true;
     return true;
@@ -54,36 +44,31 @@ struct RequestParser::Parsing {
     return count(piece.size());
   }
   bool take_name(std::string_view piece) {
-    if (name.size() < longest_name) name += piece.substr(0, longest_name - name.size());
+    fields.add_to_name(piece);
     return count(piece.size());
   }
   bool take_value(std::string_view piece) {
-    value += piece;
+    fields.add_to_value(piece);
     return count(piece.size());
   }
   /// In trailers, too, of which nothing is taken.
   bool end_field() {
     if (in_head) {
-      value.resize(value.find_last_not_of(" \t") + 1);
-      std::ranges::transform(name, name.begin(), lower);
-      if (std::ranges::find(wanted, name) != std::end(wanted))
-        head.fields.emplace_back(name, value);
-      if (name == "transfer-encoding") transfer = value;
-      if (name == "expect" && !take_expectation()) return false;
+      fields.take(wanted, head.fields);
+      if (fields.name() == "expect" && !take_expectation()) return false;
     }
-    name.clear();
-    value.clear();
-    return count(each_field_bytes);
+    fields.next();
+    return count(HeadFields::each_bytes);
   }
   bool take_expectation() {
-    head.expects_continue = same(value, "100-continue");
+    head.expects_continue = same(fields.value(), "100-continue");
     return head.expects_continue || refuse(417, "of expectations 100-continue alone is met");
   }
   bool end_head() {
     in_head = false;
     if (parser.http_major != 1) return refuse(505, "HTTP/1.1 is spoken here");
     if (parser.method == HTTP_CONNECT) return refuse(405, "this is no proxy");
-    if (!transfer.empty() && !same(transfer, "chunked"))
+    if (fields.is_coded_otherwise())
       return refuse(501, "of transfer codings chunked alone is taken");
     parser.upgrade = 0;  // we go on in HTTP/1.1, as who offers another protocol must expect
     head.method = llhttp_method_name(static_cast<llhttp_method_t>(parser.method));
@@ -117,7 +102,7 @@ struct RequestParser::Parsing {
   RequestSink& sink;
   llhttp_t parser{};
   RequestHead head;
-  std::string name, value, transfer;
+  HeadFields fields;
   std::size_t head_bytes = 0;
   bool in_head = false, is_within = false, is_stopped = false;
   int fault = 0;

@@ -1,15 +1,12 @@
 #include "http1/response_parser.hpp"
 
-#include <algorithm>
-
+#include "http1/head_fields.hpp"
 #include "http1/llhttp_calls.hpp"
 
 namespace engine::http1 {
 
 namespace {
 
-constexpr std::size_t longest_name = 64;  ///< of fields that we look at
-constexpr std::size_t each_field_bytes = 4;
 constexpr int first_final = 200;
 
 }  // namespace
@@ -42,33 +39,26 @@ struct ResponseParser::Parsing {
   bool begin() {
     if (head.status >= first_final || head.status == 0) head_bytes = 0;
     head = {};
-    name.clear();
-    value.clear();
-    transfer.clear();
+    fields.clear();
     in_head = true;
     return true;
   }
   bool take_phrase(std::string_view piece) { return count(piece.size()); }
   bool take_name(std::string_view piece) {
-    if (name.size() < longest_name) name += piece.substr(0, longest_name - name.size());
+    fields.add_to_name(piece);
     return count(piece.size());
   }
   bool take_value(std::string_view piece) {
-    value += piece;
+    fields.add_to_value(piece);
     return count(piece.size());
   }
   /// In trailers, too, of which nothing is taken.
   bool end_field() {
     if (in_head) {
-      value.resize(value.find_last_not_of(" \t") + 1);
-      std::ranges::transform(name, name.begin(), lower);
-      if (std::ranges::find(wanted, name) != std::end(wanted))
-        head.fields.emplace_back(name, value);
-      if (name == "transfer-encoding") transfer = value;
+      fields.take(wanted, head.fields);
     }
-    name.clear();
-    value.clear();
-    return count(each_field_bytes);
+    fields.next();
+    return count(HeadFields::each_bytes);
   }
   bool end_head() {
     in_head = false;
@@ -76,10 +66,9 @@ struct ResponseParser::Parsing {
     if (parser.http_major != 1) return refuse("it is not of HTTP/1.1");
     if (head.status == HTTP_STATUS_SWITCHING_PROTOCOLS || head.status < 100)
       return refuse("its status is " + std::to_string(head.status));
-    if (!transfer.empty() && !same(transfer, "chunked"))
-      return refuse("of transfer codings chunked alone is taken");
+    if (fields.is_coded_otherwise()) return refuse("of transfer codings chunked alone is taken");
     parser.upgrade = 0;  // we go on in HTTP/1.1
-    if (head.status < first_final) return count(each_field_bytes);
+    if (head.status < first_final) return count(HeadFields::each_bytes);
     if ((parser.flags & F_CONTENT_LENGTH) != 0) head.content_bytes = parser.content_length;
     head.is_kept = llhttp_should_keep_alive(&parser) != 0;
     return stop_unless(sink.on_head(head));
@@ -121,7 +110,7 @@ struct ResponseParser::Parsing {
   ResponseSink& sink;
   llhttp_t parser{};
   ResponseHead head;
-  std::string name, value, transfer;
+  HeadFields fields;
   std::size_t head_bytes = 0;
   bool in_head = false, is_stopped = false;
   std::string reason;
