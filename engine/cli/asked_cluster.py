@@ -35,11 +35,10 @@ class AskedCluster:
         EngineError
             If the resolver does not answer. A server that does not is left out.
         """
-        machines: list[dict[str, Any]] = []
-        for node in self._nodes():
-            if node["http"]:
-                machines += _machines(node, window_s)
-        return {"machines": machines}
+        looks = [_look(node, window_s) for node in self._nodes() if node["http"]]
+        return {
+            kind: [row for look in looks for row in look[kind]] for kind in ("machines", "policies")
+        }
 
     def await_recording(self, window_s: float | None) -> None:
         """As ``AskedServer``'s, on each."""
@@ -57,11 +56,15 @@ class AskedCluster:
             raise EngineError(f"{self._url} is no resolver that answers: {error}") from error
 
 
-def _machines(node: dict[str, Any], window_s: float | None) -> list[dict[str, Any]]:
+def _look(node: dict[str, Any], window_s: float | None) -> Document:
     try:
         with AskedServer(f"http://{node['http']}") as server:
-            found = server.top(window_s)["machines"]
+            found = server.top(window_s)
     except EngineError:
-        return []
+        return {"machines": [], "policies": []}
     name = node["node"][:_SHOWN]
-    return [{**one, "devices": [f"{name} {own}" for own in one["devices"]]} for one in found]
+    machines = [
+        {**one, "devices": [f"{name} {own}" for own in one["devices"]]} for one in found["machines"]
+    ]
+    policies = [{**one, "name": f"{name} {one['name']}"} for one in found.get("policies") or ()]
+    return {"machines": machines, "policies": policies}

@@ -12,6 +12,7 @@ from surplus.engine.scheduling.policy_service import PolicyService
 from surplus.engine.scheduling.served_by_policy import ServedByPolicy
 from surplus.engine.serving.life import Served
 from surplus.engine.serving.loads import executor_of
+from surplus.engine.serving.metrics.policy_sample import PolicySample
 from surplus.engine.serving.operator_libraries import operator_libraries
 from surplus.engine.serving.policy_control import PolicyControl
 from surplus.engine.serving.say import say
@@ -49,6 +50,8 @@ class PolicyLoad(AbstractContextManager["PolicyLoad"]):
         """
         prepared = await asyncio.to_thread(self._prepared, served)
         self._service = service = _started(prepared)
+        name = prepared.policy.name
+        server.plane.policies = lambda: (PolicySample(name, *service.recent(), service.devices),)
         executors = [_executor(service, i, served[i], prepared) for i in range(len(served))]
         for executor in executors:
             await asked_warm_ups(executor)

@@ -25,7 +25,7 @@ def clear(live: bool) -> None:
 
 
 def show_top(found: Row) -> None:
-    """Print the tables of each machine: models, then lanes."""
+    """Print the tables of each machine: models, then lanes; and how policies do."""
     shown = [machine for machine in found["machines"] if machine["models"]]
     for machine in shown:
         window = duration(machine["window_ns"])
@@ -35,6 +35,9 @@ def show_top(found: Row) -> None:
         show_rows(f"Lanes, {background}", list(map(_lane, machine["lanes"])))
     if not shown:
         show_text("no model is loaded")
+    policies = found.get("policies") or ()  # an older server says nothing of them
+    if policies:
+        show_rows("Policies: queries that have ended or are late", list(map(_policy, policies)))
 
 
 def show_late(found: Row) -> None:
@@ -71,6 +74,18 @@ def _model(row: Row) -> Row:
         "worst": shown["p100"],
         "misses": _misses(row),
         "waits for": _waits(row),
+    }
+
+
+def _policy(row: Row) -> Row:
+    offered = max(1, row["offered"])
+    return {
+        "policy": row["name"],
+        "of the last": duration(row["window_ns"]),
+        "queries": row["offered"],
+        "in time": f"{row['in_time']} ({100 * row['in_time'] / offered:.3g} %)",
+        "any policy at most": f"{row['most']:.0f} ({100 * row['most'] / offered:.3g} %)",
+        "devices needed": f"{row['need']:.2f} of {row['devices']}",
     }
 
 

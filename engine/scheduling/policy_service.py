@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, NamedTuple
 
+from surplus.colocation.clairvoyant.recent_bound import Recent, RecentBound
 from surplus.colocation.frame.change import Change, ChangeKind
 from surplus.colocation.frame.controller import Controller
 from surplus.colocation.frame.event import Event, EventKind
@@ -85,6 +86,7 @@ class PolicyService:
         self._inputs: dict[int, Arrays] = {}
         self._outputs: dict[int, dict[str, Any]] = {}
         self._waiting: dict[int, Submitted] = {}
+        self._recent = RecentBound(demand)
         self._broken = ""
         self.record = ServingRecord(len(models), self._ended)
         self._backend = EngineBackend(models, places, self._inputs_of, self._computed)
@@ -134,6 +136,7 @@ class PolicyService:
         submitted = Submitted(query, asyncio.get_running_loop().create_future())
         self._inputs[query.id] = inputs
         self._waiting[query.id] = submitted
+        self._recent.arrived(query)
         self._handle(Event(now_ns, EventKind.ARRIVAL, query))
         return submitted
 
@@ -158,6 +161,15 @@ class PolicyService:
             for device, place in enumerate(self._places)
         ]
         return "; ".join(reasons) if all(reasons) else ""
+
+    @property
+    def devices(self) -> int:
+        """How many are not lost."""
+        return len(self._places) - len(self.lost)
+
+    def recent(self) -> Recent:
+        """What became of the queries of the last seconds, and the most that any policy answers."""
+        return self._recent.look(self._now_ns())
 
     def close(self) -> None:
         """Answer nothing more; no query is in flight."""
@@ -194,6 +206,7 @@ class PolicyService:
             if why and device not in self.lost:
                 _log.error("%s; the policy goes on without it", why)
                 self.lost[device] = why
+                self._recent.lost()
                 self._handle(
                     Event(
                         self._now_ns(),
@@ -205,6 +218,8 @@ class PolicyService:
     def _ended(self, end: QueryEnd) -> None:
         """Give a query its answer, or the reason why there is none."""
         query, outcome = end.query, end.outcome
+        if outcome is Outcome.IN_TIME:
+            self._recent.answered(query)
         if outcome in (Outcome.IN_TIME, Outcome.LATE):
             self._finish(query, self._outputs.pop(query.id, {}))
         elif outcome is Outcome.FAILED:

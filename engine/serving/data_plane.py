@@ -25,6 +25,7 @@ from surplus.engine.serving.cached_answers import answered
 from surplus.engine.serving.front import Front
 from surplus.engine.serving.in_flight import InFlight
 from surplus.engine.serving.log_settings import LogSettings
+from surplus.engine.serving.metrics.policy_sample import PolicySample
 from surplus.engine.serving.metrics.replica_sample import ReplicaSample
 from surplus.engine.serving.metrics.worker_sample import WorkerSample
 from surplus.engine.serving.model_control import ModelControl
@@ -135,6 +136,8 @@ class DataPlane:
         Says what the processes are that run models for this one.
     replicas : callable
         Says what the servers do that answer queries for this one.
+    policies : callable
+        Says how well the policies do that decide when queries run.
     """
 
     def __init__(
@@ -149,6 +152,7 @@ class DataPlane:
         self.memory = _core.MemoryAccount()
         self.workers: Callable[[], Sequence[WorkerSample]] = tuple
         self.replicas: Callable[[], Sequence[ReplicaSample]] = tuple
+        self.policies: Callable[[], Sequence[PolicySample]] = tuple
         self.regions = SharedRegions()
         self.log = LogSettings()
         self.traces = TraceSettings()

@@ -9,16 +9,23 @@ from typing import Any
 import grpc
 
 from surplus.engine.serving import tails
+from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.grpc_face import guarded
 from surplus.engine.serving.messages import TAILS, message_type
 
 _PACKAGE = "surplus"
 
 
-def tails_handler() -> grpc.GenericRpcHandler:
-    """Handler to register with a ``grpc.aio`` server."""
+def tails_handler(plane: DataPlane) -> grpc.GenericRpcHandler:
+    """Handler to register with a ``grpc.aio`` server.
+
+    Parameters
+    ----------
+    plane : DataPlane
+        Whose policies are told of.
+    """
     rpcs = {
-        "Top": _answering("TopRequest", lambda asked: tails.top(asked.window_s)),
+        "Top": _answering("TopRequest", lambda asked: tails.top(asked.window_s, plane.policies())),
         "Late": _answering(
             "LateRequest",
             lambda asked: tails.late(asked.model, asked.window_s, perfetto=asked.perfetto),

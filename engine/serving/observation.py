@@ -75,7 +75,8 @@ class ObservationPaths:
 
     async def top(self, request: HttpRequest) -> HttpAnswer:
         """What models were asked over the last seconds, and who waited for whom."""
-        return json_answer(await tails.top(tails.window_of(request.query)))
+        window_s = tails.window_of(request.query)
+        return json_answer(await tails.top(window_s, self._plane.policies()))
 
     async def late(self, request: HttpRequest) -> HttpAnswer:
         """Why queries came late; ``format=perfetto`` draws them."""

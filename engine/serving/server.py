@@ -170,7 +170,7 @@ class AsyncServer:
         face = GrpcFace(self.plane, self._identity(), self._receipts, self._access)
         services = (
             face.service_handler(),
-            tails_handler(),
+            tails_handler(self.plane),
             health_handler(self.plane),
             *reflection_handlers(),
         )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surplus.engine.errors import ConfigError, InputError
 from surplus.engine.explain.top import document_of
 from surplus.engine.report.late import late_document, late_trace
 from surplus.engine.runtime import flight_log
+from surplus.engine.serving.metrics.policy_sample import PolicySample
 
 Document = dict[str, Any]
 
@@ -17,15 +18,16 @@ TOP_WINDOW_S = 10.0
 LATE_WINDOW_S = 60.0
 
 
-async def top(window_s: float = 0.0) -> Document:
-    """What the machines of this process did over the last seconds; 0 is 10.
+async def top(window_s: float = 0.0, policies: Sequence[PolicySample] = ()) -> Document:
+    """What the machines of this process did over the last seconds, 0 is 10; how policies do.
 
     Raises
     ------
     InputError
         If the window is out of range.
     """
-    return await _away(lambda: document_of(flight_log.top(window_s or TOP_WINDOW_S)))
+    found = await _away(lambda: document_of(flight_log.top(window_s or TOP_WINDOW_S)))
+    return {**found, "policies": [one._asdict() for one in policies]}
 
 
 async def late(model: str = "", window_s: float = 0.0, *, perfetto: bool = False) -> Document:

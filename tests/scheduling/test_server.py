@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -124,6 +126,20 @@ def test_http_clients_get_the_same(process: tuple[str, str]) -> None:
         with pytest.raises(InferenceServerException, match="after its deadline of") as caught:
             client.infer("chain", [http_input(rows(1))], timeout=10_000)
         assert caught.value.status() == "504"
+
+
+def test_how_the_policy_does_is_shown(
+    process: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for address in (process[0], f"http://{process[1]}"):
+        assert main(["top", address, "--once", "--json"]) == 0
+        (row,) = json.loads(capsys.readouterr().out)["policies"]
+        assert (row["name"], row["devices"]) == ("edf_drop", 1)
+        assert row["in_time"] <= row["most"] <= row["offered"]
+    assert main(["top", address, "--once"]) == 0
+    assert "any policy at most" in " ".join(capsys.readouterr().out.split())
+    with urlopen(f"http://{process[1]}/metrics") as answer:
+        assert 'surplus_policy_offered_queries{policy="edf_drop"}' in answer.read().decode()
 
 
 def test_every_option_that_a_policy_can_keep_is_kept(tmp_path: Path) -> None:

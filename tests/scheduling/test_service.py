@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,33 @@ def test_a_query_that_cannot_be_in_time_is_dropped_at_once(tmp_path: Path) -> No
             await submitted.answer
 
     serve(stage, "edf_drop", use)
+
+
+def test_it_says_what_was_in_time_and_what_any_policy_could_answer(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, [CHAIN], [1])
+    later_ns = 0
+
+    async def life() -> None:
+        nonlocal later_ns
+        models, places = tuple(stage.models), tuple(stage.devices)
+        service = PolicyService(
+            demand_of(stage),
+            policy_spec("edf_drop"),
+            models,
+            places,
+            lambda: time.monotonic_ns() + later_ns,
+        )
+        answers = [service.submit(0, some_rows(k)).answer for k in range(3)]
+        answers.append(service.submit(0, some_rows(3), deadline_ns=1).answer)
+        await asyncio.gather(*answers, return_exceptions=True)
+        assert service.recent().offered == 0  # they may still be in time
+        later_ns = HOUR_NS + 5_000_000_000
+        found = service.recent()
+        assert (found.offered, found.in_time, found.most) == (4, 3, 4)
+        assert service.devices == 1
+        service.close()
+
+    asyncio.run(life())
 
 
 def test_a_full_queue_turns_queries_away(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ import tritonclient.grpc as triton
 import surplus
 from surplus import models
 from surplus.engine.serving.metrics.catalogue import CATALOGUE, PROCESS
+from surplus.engine.serving.metrics.policy_sample import PolicySample
 from surplus.engine.serving.metrics.replica_sample import ReplicaSample
 from surplus.engine.serving.metrics.worker_sample import WorkerSample
 from tests.serving.fakes import WAIT_S, tensor
@@ -107,6 +108,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[surplus.Server]
         served.cost_bytes = 1 << 20
         server._server.plane.workers = lambda: [WorkerSample("apart", 1, 1, ())]
         server._server.plane.replicas = lambda: [ReplicaSample("r:1", 2, 1, 1, 0, 1, 0, False)]
+        server._server.plane.policies = lambda: (PolicySample("p", 10**10, 9, 8, 8.5, 0.4, 1),)
         yield server
 
 

@@ -9,6 +9,7 @@ Kind = Literal["counter", "gauge", "histogram"]
 
 _MODEL = ("model", "version")
 _LANE = ("process", "device", "lane", "kind")
+_POLICY = ("policy",)
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,28 @@ REPLICA_EJECTED = Definition(
 )
 REPLICA_PENDING = Definition(
     "surplus_replica_pending_queries", "gauge", ("replica",), "Queries that are in flight there"
+)
+POLICY_OFFERED = Definition(
+    "surplus_policy_offered_queries",
+    "gauge",
+    _POLICY,
+    "Of --policy: queries that came within ten seconds, the last of which nothing can be in time"
+    " any more",
+)
+POLICY_IN_TIME = Definition(
+    "surplus_policy_in_time_queries", "gauge", _POLICY, "Of these: answered in time"
+)
+POLICY_MOST = Definition(
+    "surplus_policy_most_in_time_queries",
+    "gauge",
+    _POLICY,
+    "Of these: what any policy could have answered in time at most, by the models' profiles",
+)
+POLICY_NEED = Definition(
+    "surplus_policy_needed_devices",
+    "gauge",
+    _POLICY,
+    "Devices that these hold at least, by the profiles",
 )
 LANES = Definition(
     "surplus_lanes", "gauge", ("process", "device"), "Lanes of a device: what runs at once"

@@ -21,6 +21,7 @@ from surplus.engine.serving.metrics.machine_samples import (
     lane_samples,
     memory_sample,
 )
+from surplus.engine.serving.metrics.policy_sample import PolicySample
 from surplus.engine.serving.metrics.replica_sample import ReplicaSample
 from surplus.engine.serving.metrics.samples import ModelSample, model_samples
 from surplus.engine.serving.metrics.worker_sample import WorkerSample
@@ -48,7 +49,8 @@ class Metrics:
     async def text(self, prefixes: Sequence[str] = ()) -> bytes:
         """As Prometheus reads it, of names that begin so, or of all. On the server's event loop."""
         models, workers = model_samples(self._plane.models), self._plane.workers()
-        families = await asyncio.to_thread(self._families, models, workers, self._plane.replicas())
+        others = self._plane.replicas(), self._plane.policies()
+        families = await asyncio.to_thread(self._families, models, workers, *others)
         wanted = [one for one in families if not prefixes or one.name.startswith(tuple(prefixes))]
         return await asyncio.to_thread(text_of, wanted)
 
@@ -57,12 +59,14 @@ class Metrics:
         models: Sequence[ModelSample],
         workers: Sequence[WorkerSample],
         replicas: Sequence[ReplicaSample],
+        policies: Sequence[PolicySample],
     ) -> tuple[Metric, ...]:
         return (
             *model_families(models),
             *_lanes(workers),
             *_memory(workers),
             *_replicas(replicas),
+            *_policies(policies),
             *self._machine(),
             *self._process.collect(),
         )
@@ -117,6 +121,13 @@ def _replicas(replicas: Sequence[ReplicaSample]) -> Iterator[Metric]:
     yield family(catalogue.REPLICA_EJECTIONS, ejections)
     yield family(catalogue.REPLICA_EJECTED, [((one.name,), one.is_ejected) for one in replicas])
     yield family(catalogue.REPLICA_PENDING, [((one.name,), one.in_flight) for one in replicas])
+
+
+def _policies(policies: Sequence[PolicySample]) -> Iterator[Metric]:
+    yield family(catalogue.POLICY_OFFERED, [((one.name,), one.offered) for one in policies])
+    yield family(catalogue.POLICY_IN_TIME, [((one.name,), one.in_time) for one in policies])
+    yield family(catalogue.POLICY_MOST, [((one.name,), one.most) for one in policies])
+    yield family(catalogue.POLICY_NEED, [((one.name,), one.need) for one in policies])
 
 
 def _lane_row(process: str, lane: LaneSample) -> tuple[tuple[str, ...], float]:
