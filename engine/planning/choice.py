@@ -41,6 +41,7 @@ from surplus.engine.planning.throughput_search import ThroughputSearch
 from surplus.engine.planning.tuning import Entrant, Tuner
 from surplus.engine.planning.tuning_report import TuningReport
 from surplus.engine.profiling.disturbance import Watch
+from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.model import Model
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import Candidate
@@ -239,7 +240,12 @@ def _accompany(
     if not (params.may_have_throughput_plan() and params.selection_ns):
         return
     search = ThroughputSearch(
-        costs, build, job.inputs, params.selection_ns, has_lost=lambda: job.has_lost
+        costs,
+        build,
+        job.inputs,
+        params.selection_ns,
+        has_lost=lambda: job.has_lost,
+        same_bits=params.departure() is Departure.SAME_BITS,
     )
     throughput_plan = search.best(entrant, found)
     if throughput_plan is not None:

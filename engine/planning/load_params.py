@@ -77,7 +77,8 @@ class LoadParams:
         Whether a query's answer must be the same bits whether or not it overlaps with others.
         False lets plans give way while queries overlap, for a higher throughput: on a CPU to the
         whole model on one lane (engine/runtime/throughput_switch.py), on several devices to a
-        plan of other segments (engine/planning/throughput_search.py).
+        plan of other segments (engine/planning/throughput_search.py). Several GPUs that are alike
+        answer by copies of one plan in any case, where these give the same bits.
     gpu_memory : str
         How much of each GPU's memory plans may use, for example ``4GiB``; empty is all of it.
     on_device_loss : {"fail", "recreate", "cpu"}
@@ -227,7 +228,7 @@ class LoadParams:
         own = {
             "slice_ms": self.slice_ms,
             "gpu_memory": self.gpu_memory_bytes(),
-            "throughput_plan": self.may_have_throughput_plan(),
+            "throughput_plan": self._throughput_option(),
             "kernels": self.asked_kernels().text,
             "precision": "" if self.precision == PRECISIONS[0] else self.precision,
         }
@@ -284,8 +285,19 @@ class LoadParams:
         return Departure.SAME_BITS if self.same_bits else Departure.ALWAYS
 
     def may_have_throughput_plan(self) -> bool:
-        """Whether a plan of its own may run while queries overlap, on several devices."""
-        return self.departure() is Departure.ALWAYS and len(self.specs()) > 1
+        """Whether a plan of its own may run while queries overlap, on several devices.
+
+        Of the same bits only on several GPUs, each with a copy of the plan.
+        """
+        departure = self.departure()
+        if departure is Departure.SAME_BITS:
+            return sum(not spec.traits.is_host for spec in self.specs()) > 1
+        return departure is Departure.ALWAYS and len(self.specs()) > 1
+
+    def _throughput_option(self) -> bool | str:
+        if self.may_have_throughput_plan() and self.departure() is Departure.SAME_BITS:
+            return Departure.SAME_BITS.value
+        return self.may_have_throughput_plan()
 
     def query_limit_ns(self) -> int:
         """``max_query_ms`` in nanoseconds."""

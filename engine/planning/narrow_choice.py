@@ -14,25 +14,20 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from surplus.engine.contest.selection import ModelContender
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.errors import EngineError
-from surplus.engine.planning.answer_check import scaled
 from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.kernel_look import Build
 from surplus.engine.planning.kernel_memory import default_bytes, within
 from surplus.engine.planning.kernel_segments import KernelSegments, with_kernels
+from surplus.engine.planning.same_answers import same_answers
 from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.throughput_switch import busy_plan, whole_segment
 from surplus.engine.segmentation.plan import Plan
 
 _log = logging.getLogger(__name__)
-
-_FACTORS = (1.0, 0.9, 0.7, 1.3)
-"""Of the inputs' floating-point numbers, whose answers are compared bit by bit."""
 
 _RUNS = 9
 _MOST_S = 1.0
@@ -97,22 +92,12 @@ def _measured(job: PlanJob, plan: Plan, build: Build, like: Model | None) -> flo
     if contender is None:
         return None
     try:
-        if like is not None and not _same_answers(job, like, contender):
+        if like is not None and not same_answers(like, contender.model, job.inputs):
             return None
         return _query_ns(contender)
     except EngineError as error:
         _log.info("%s is not used while queries overlap: %s", plan.name, error)
         return None
-
-
-def _same_answers(job: PlanJob, model: Model, other: ModelContender) -> bool:
-    for factor in _FACTORS:
-        given = scaled(job.inputs, factor)
-        answer, again = model.run(given), other.model.run(given)
-        for name, value in answer.items():
-            if not (isinstance(value, np.ndarray) and value.tobytes() == again[name].tobytes()):
-                return False
-    return True
 
 
 def _query_ns(contender: ModelContender) -> float:

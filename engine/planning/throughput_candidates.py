@@ -6,7 +6,7 @@ On several GPUs that are alike a candidate may be there several times (replicati
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -128,6 +128,16 @@ def replicable(
         here = {*replication.groups[0]}
         mine = [c for c in known if here & (used := _devices_of(c)) and not gone & used]
         yield replication, [*mine, *balanced(costs, replication=replication)]
+
+
+def repeated(costs: Costs, own: Candidate) -> Iterator[tuple[Replication, list[Candidate]]]:
+    """The candidate once more on each of the other GPUs, or groups of them, that are alike."""
+    used = _devices_of(own)
+    for replication in replications(costs.problem):
+        here = [group for group in replication.groups if used & {*group}]
+        if len(here) == 1:
+            others = (group for group in replication.groups if group != here[0])
+            yield replace(replication, groups=(*here, *others)), [own]
 
 
 def crowd(own: JudgedThroughput, throughput_plan: JudgedThroughput) -> int:

@@ -6,7 +6,7 @@ holds the busiest resource (placement/occupancy.py). Clusters are placed for the
 (least_load.py); with all plans that were thought of anyway the best are run as their periodic
 schedules have it (periodic_plan.py), queries overlapping, against the plan for one query. Nothing
 is taken that is not shown to let through more. On several GPUs that are alike a plan may be there
-several times (replication.py).
+several times (replication.py); where bits must stay, nothing but the plan for one query may.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from surplus.engine.contest.selection import ModelContender
 from surplus.engine.errors import ExecutionError
 from surplus.engine.planning.least_load import LeastLoad
 from surplus.engine.planning.periodic_plan import PeriodicCandidate, periodic
+from surplus.engine.planning.same_answers import same_answers
 from surplus.engine.planning.stages import Costs
 from surplus.engine.planning.throughput_candidates import (
     JudgedThroughput,
@@ -31,6 +32,7 @@ from surplus.engine.planning.throughput_candidates import (
     crowd,
     judge,
     promising,
+    repeated,
     replicable,
 )
 from surplus.engine.planning.tuning import Entrant
@@ -89,6 +91,9 @@ class ThroughputSearch:
         clusters has as much.
     has_lost : callable
         Whether a device is lost; then there is no plan to go on with either.
+    same_bits : bool
+        Whether answers must be those of the plan for one query, to the last bit: then it is that
+        plan, once on each of several GPUs.
     """
 
     costs: Costs
@@ -97,6 +102,7 @@ class ThroughputSearch:
     time_ns: int
     clock: Clock = time.perf_counter_ns
     has_lost: Callable[[], bool] = lambda: False
+    same_bits: bool = False
 
     def best(
         self, own: Entrant[ModelContender], known: Sequence[Candidate]
@@ -119,19 +125,40 @@ class ThroughputSearch:
         if affordable < 1:
             _log.info("no throughput plan: queries are too long to be compared")
             return None
-        solver = LeastLoad(self.time_ns / _NS_PER_S)
-        placed = [*balanced(self.costs), *balanced(self.costs, solver, most=1)]
-        copies = list(replicable(self.costs, known))
-        chosen = promising(self.costs, own.candidate, [*known, *placed], copies)
+        chosen = self._promising(own.candidate, known)
         built = [
             challenger
             for judged in chosen[: min(_CHALLENGERS, affordable)]
             if (challenger := self._challenger(judged)) is not None
+            and self._keeps_bits(own.contender.model, challenger)
         ]
         if not built:
             _log.info("no throughput plan: of %d plans none can be compared", len(chosen))
             return None
         return self._compared(mine, own.contender, built)
+
+    def _promising(self, own: Candidate, known: Sequence[Candidate]) -> list[JudgedThroughput]:
+        if self.same_bits:
+            return promising(self.costs, own, [], list(repeated(self.costs, own)))
+        solver = LeastLoad(self.time_ns / _NS_PER_S)
+        placed = [*balanced(self.costs), *balanced(self.costs, solver, most=1)]
+        copies = list(replicable(self.costs, known))
+        return promising(self.costs, own, [*known, *placed], copies)
+
+    def _keeps_bits(self, own: Model, challenger: Challenger) -> bool:
+        """Whether its copies answer as the plan for one query does, if they have to."""
+        if not self.same_bits:
+            return True
+        try:
+            kept = all(same_answers(own, model, self.inputs) for model in challenger.models)
+        except ExecutionError as error:
+            if self.has_lost():
+                raise
+            _log.warning("no throughput plan: %s", error)
+            return False
+        if not kept:
+            _log.info("%s answers with other bits elsewhere", challenger.judged.candidate.name)
+        return kept
 
     def _challenger(self, judged: JudgedThroughput) -> Challenger | None:
         found = periodic(self.costs, judged.candidate)

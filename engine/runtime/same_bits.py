@@ -7,12 +7,29 @@ library, which need not even give the same bits on one lane.
 
 from __future__ import annotations
 
+from surplus.engine.devices.spec import traits_of
 from surplus.engine.segmentation.plan import Plan, Segment
 
 
 def same_bits(plan: Plan, other: Plan) -> bool:
     """Whether both have the same segments on the same devices, whatever their widths and order."""
     return plan.source_hash == other.source_hash and _sessions(plan) == _sessions(other)
+
+
+def same_cuts(plan: Plan, other: Plan) -> bool:
+    """Whether both have the same segments, those of GPUs on whichever of them."""
+    return plan.source_hash == other.source_hash and _cuts(plan) == _cuts(other)
+
+
+def _cuts(plan: Plan) -> frozenset[object]:
+    return frozenset(
+        (
+            traits_of(plan.devices[s.device]).is_host,
+            *(s.tasks, s.inputs, s.outputs, s.joins, s.shards),
+            _kernels(s),
+        )
+        for s in plan.segments
+    )
 
 
 def _sessions(plan: Plan) -> frozenset[object]:

@@ -8,6 +8,7 @@ from surplus.engine import _core
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared
+from surplus.engine.runtime.same_bits import same_cuts
 from surplus.engine.runtime.throughput_plan import ThroughputPlan
 from surplus.engine.runtime.throughput_switch import Departure, ThroughputSwitch, narrow_plan
 from surplus.engine.segmentation.plan import Plan
@@ -38,11 +39,18 @@ class ThroughputChoice:
         A device that is lost for good takes it along, but for replicas that do without.
         """
         given = self.given
-        if given is None or self.allowed is not Departure.ALWAYS:
+        if given is None:
             return None
         if given.plan.devices == plan.devices:
-            return given
-        return given.left_on(plan.devices) if given.replicas else None
+            return given if self._allows(given, plan) else None
+        left = given.left_on(plan.devices) if given.replicas else None
+        return left if left is not None and self._allows(left, plan) else None
+
+    def _allows(self, given: ThroughputPlan, plan: Plan) -> bool:
+        """Any, or of the same bits: the model's plan once more, on GPUs where it gave these."""
+        if self.allowed is Departure.SAME_BITS:
+            return bool(given.replicas) and same_cuts(given.plan, plan)
+        return self.allowed is Departure.ALWAYS
 
     def switch(
         self, graph: Graph, prepared: Prepared, machine: _core.Machine, ports: Ports

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +28,7 @@ from tests.constant_costs import plan_in_turns
 from tests.pipeline.subject import Subject
 
 DEVICES = "cpu:1,emulated:a:1,emulated:b:1,emulated:c:1"
+NAMES_OF_TWO = "cpu:1,emulated:a:1,emulated:b:1"
 NAMES = ("cpu", "emulated:a", "emulated:b", "emulated:c")
 GROUNDS = Grounds(2, "emulated:a", 1_000_000, "emulated:a", 3_000_000, 0.4, 1_000_000, 2)
 HOMES = ((0, 2, 2, 3), (0, 3, 2, 3))
@@ -166,3 +168,38 @@ def test_replicas_are_stored(graph: Graph) -> None:
     for wrong in ([[0, 1]], [[0, 1, 2, 4]], [[0, 1, 2, "3"]], 3):
         with pytest.raises(PlacementError, match="throughput_plan: "):
             ThroughputPlan.from_dict({**raw, "replicas": wrong})
+
+
+@pytest.mark.parametrize("allowed", [Departure.SAME_BITS, Departure.SAME_CUTS])
+def test_where_bits_must_stay_it_is_the_same_plan_elsewhere_or_none(
+    graph: Graph, shared: Subject, right, allowed: Departure
+) -> None:
+    params = LoadParams(devices=DEVICES)
+    same = allowed is Departure.SAME_BITS
+    for plan, is_used in ((on_first(graph), same), (plan_in_turns(graph, params.specs()), False)):
+        machine = machine_of(params)
+        recovery = recovery_of(params)
+        model = Model(graph, plan, machine, allowed, recovery, throughput_plan(graph))
+        assert (model.throughput_plan is not None) == is_used
+        if is_used:
+            assert model._switch is not None
+            assert len(model._switch.opened) == 3
+            for future in [model.submit(shared.inputs) for _ in range(IN_FLIGHT)]:
+                check(future.result(), right)
+
+
+def test_the_last_copy_is_the_plan_itself(graph: Graph, shared: Subject) -> None:
+    emulation = EmulationParams(device="emulated:b", lose_at=1)
+    params = LoadParams(devices=NAMES_OF_TWO, on_device_loss="cpu", emulation=emulation)
+    plan = plan_in_turns(graph, params.specs(), on=("cpu", "emulated:a"))
+    given = ThroughputPlan(plan, GROUNDS, ((0, 2, 2),))
+    model = Model(graph, plan, machine_of(params), Departure.SAME_BITS, recovery_of(params), given)
+    assert model.throughput_plan is not None
+    for _ in range(IN_FLIGHT):
+        with suppress(ExecutionError):
+            for future in [model.submit(shared.inputs) for _ in range(IN_FLIGHT)]:
+                future.result()
+        if model.plan.devices == ("cpu", "emulated:a"):
+            break
+    assert model.plan.devices == ("cpu", "emulated:a")
+    assert model.throughput_plan is None

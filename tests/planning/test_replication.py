@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 from surplus.engine.planning.first_plans import whole_models
@@ -20,6 +21,7 @@ from surplus.engine.planning.throughput_candidates import (
 )
 from surplus.engine.planning.throughput_search import ThroughputSearch
 from surplus.engine.planning.tuning import Entrant
+from surplus.engine.segmentation.groups import GroupGraph
 from surplus.engine.segmentation.segmenter import Candidate
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.balance import Balance
@@ -170,3 +172,45 @@ def test_the_search_opens_each_copy_and_says_where_they_are() -> None:
     used = [{g.device for g in c.graph.groups} - {0} for c in built[1:]]
     assert used[:2] == [{1}, {2}]
     assert 2 * found.grounds.busiest_ns == pytest.approx(found.grounds.own_busiest_ns, rel=0.2)
+
+
+@dataclass
+class Answering(FakeModel):
+    """Its answer, of which there are as many as kinds of kernels."""
+
+    answer: float = 1.0
+
+    def run(self, inputs: Any) -> dict[str, np.ndarray]:
+        return {"y": np.array([self.answer])}
+
+
+@pytest.mark.parametrize("last_answer", [1.0, np.nextafter(1.0, 2.0)])
+@pytest.mark.parametrize("home", [1, 2])
+def test_where_bits_must_stay_only_copies_of_the_plan_are_tried(
+    home: int, last_answer: float
+) -> None:
+    costs = chain_on(3)
+    first = whole_on_a_gpu(costs)
+    own = replace(
+        first,
+        graph=GroupGraph(costs.problem, [replace(g, device=home) for g in first.graph.groups]),
+    )
+    clock, built = Clock(), list[Candidate]()
+
+    def build(candidate: Candidate) -> Any:
+        built.append(candidate)
+        takes_ns = judge(costs, candidate).busiest_ns // (1 if candidate is own else 3)
+        answer = last_answer if {g.device for g in candidate.graph.groups} == {3} else 1.0
+        return FakeContender(Answering(clock, takes_ns, candidate.name, answer=answer))
+
+    search: Any = ThroughputSearch(costs, build, {}, 2_000 * MS, clock, same_bits=True)
+    found = search.best(Entrant(own, build(own)), [own, *balanced(costs)])
+    assert [[g.tasks for g in c.graph.groups] for c in built] == [
+        [g.tasks for g in own.graph.groups]
+    ] * len(built)
+    if last_answer != 1.0:
+        assert found is None
+        return
+    places = [{row[home]} for row in found.replicas]
+    assert places == [{device} for device in (1, 2, 3) if device != home]
+    assert {g.device for g in built[1].graph.groups} == {home}
