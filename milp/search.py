@@ -13,6 +13,7 @@ from surplus.milp.decoded import Decoded
 from surplus.milp.executable import executable
 from surplus.milp.footprint import bounds_bytes, program_bytes
 from surplus.milp.formulation import Formulation, formulate, size_fault
+from surplus.milp.granularity import granularity_ns
 from surplus.milp.incumbent import Incumbent, best_of, fits_memory, make_incumbent
 from surplus.milp.left_out import left_out
 from surplus.milp.memory import MemoryRoom, least_in_words
@@ -74,7 +75,8 @@ class Search:
         self._asks = ask or run_job
         self.deadline = Deadline.after(params.time_limit_s)
         whose = f"{problem.name}, {params.solver}"
-        self.standing = Standing(whose, params.gap, self.deadline, listener)
+        grain_ns = granularity_ns(problem)
+        self.standing = Standing(whose, params.gap, self.deadline, listener, grain_ns)
         self.memory = MemoryLimit(params.memory_bytes)
         self._left_out = left_out(problem)
         self._no_room: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from surplus.milp.deadline import Deadline
+from surplus.milp.granularity import rounded_up
 from surplus.milp.incumbent import Incumbent, best_of
 from surplus.milp.params import Listener, Progress
 from surplus.placement import check_bound
@@ -27,6 +28,8 @@ class Standing:
         Gives the clock.
     listener : callable
         Told of each change.
+    granularity : int
+        What the shortest makespan is a multiple of, in nanoseconds (``granularity.py``).
 
     Attributes
     ----------
@@ -38,8 +41,16 @@ class Standing:
         Each change, oldest first.
     """
 
-    def __init__(self, whose: str, gap: float, deadline: Deadline, listener: Listener) -> None:
+    def __init__(
+        self,
+        whose: str,
+        gap: float,
+        deadline: Deadline,
+        listener: Listener,
+        granularity: int = 1,
+    ) -> None:
         self._whose = whose
+        self._granularity = granularity
         self._gap = max(gap, PROVEN_GAP)
         self._clock = deadline.clock
         self._began_s = self._clock()
@@ -70,6 +81,7 @@ class Standing:
 
     def raise_bound(self, bound_ns: int) -> None:
         """Take note of a lower bound that was proven."""
+        bound_ns = rounded_up(bound_ns, self._granularity)
         if bound_ns > self.bound_ns:
             self.bound_ns = bound_ns
             self._tell()

@@ -9,6 +9,7 @@ from surplus.milp.copies import LinkCopy, copies_of
 from surplus.milp.cpsat import names
 from surplus.milp.cpsat.instance import CpSatInstance
 from surplus.milp.decoded import Decoded
+from surplus.milp.granularity import granularity_ns
 from surplus.milp.memory import MemoryRoom
 from surplus.milp.reductions import Reduced
 from surplus.placement.placement import Placement
@@ -46,7 +47,7 @@ class CpFormulation:
         room: MemoryRoom = MemoryRoom.NEEDED,
         lower_ns: int = 0,
     ) -> None:
-        unit_ns = max(1, -(-reduced.upper_ns // SPAN_MAX))
+        unit_ns = max(granularity_ns(problem), -(-reduced.upper_ns // SPAN_MAX))
         self._instance = CpSatInstance(problem, reduced.upper_ns, unit_ns, room, lower_ns)
         self._problem = problem
         self._windows = reduced.windows

@@ -116,7 +116,7 @@ def test_coarse_units_keep_the_bound_valid(monkeypatch, seed):
 
 def test_units_are_nanoseconds_up_to_a_second():
     def unit_ns(time_ns):
-        problem = two_devices([(time_ns, None)])
+        problem = two_devices([(time_ns - 1, None), (1, None)])
         return CpFormulation(problem, reduce_problem(problem, time_ns)).unit_ns
 
     assert (unit_ns(10**9), unit_ns(10**9 + 1), unit_ns(10**12)) == (1.0, 2.0, 1000.0)
