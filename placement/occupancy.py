@@ -38,10 +38,7 @@ def bottleneck(occupancy: Mapping[str, float]) -> str:
 
 def busiest_of(problem: Problem, placement: Placement) -> tuple[str, int]:
     """The busiest resource, and the least whole nanoseconds that are enough for it; '' and 0."""
-    held_ns = Occupancy(molded(problem, placement), placement.device_of).held_ns
-    name = bottleneck(held_ns)
-    # Less what sums of fractions of lanes are off by.
-    return (name, ceil(held_ns[name] - 1e-6)) if held_ns[name] > 0 else ("", 0)
+    return Occupancy(molded(problem, placement), placement.device_of).busiest()
 
 
 def effective_lanes(device: Device) -> float:
@@ -101,6 +98,15 @@ class Occupancy:
             for tensor in touched:
                 self._add(self._of_copies(tensor), sign)
             self.device_of[task] = device
+
+    def busiest(self) -> tuple[str, int]:
+        """The busiest resource, and the least whole nanoseconds that are enough for it; '' and 0.
+
+        Less what sums of fractions of lanes are off by.
+        """
+        name = bottleneck(self.held_ns)
+        held_ns = self.held_ns[name]
+        return (name, ceil(held_ns - 1e-6)) if held_ns > 0 else ("", 0)
 
     def load(self) -> tuple[float, ...]:
         """All occupancies, the largest first: the smaller of two, compared as tuples, is better.

@@ -28,7 +28,7 @@ from ortools.sat.python import cp_model
 
 from surplus.milp.cpsat import names
 from surplus.placement.memory import binding_capacities, own_bytes
-from surplus.placement.occupancy import effective_lanes, off_host
+from surplus.placement.occupancy import effective_lanes, off_host, thread_name
 from surplus.placement.overflow import HOST
 from surplus.placement.problem import Link, Problem
 
@@ -45,14 +45,21 @@ class LoadModel:
     ----------
     program : cp_model.CpModel
         Minimises the load, in nanoseconds a query.
+    load : cp_model.IntVar
+        What is minimised.
+    placed : list of dict of int to cp_model.IntVar
+        By task and device, 1 if it is there.
     variables : dict of str to cp_model.IntVar
-        Where each task may be placed, by name.
+        The same by name.
+    resources : list of str
+        Names of what the load is the most of, as ``placement/occupancy.py`` has them, in the order
+        of the constraints that say so.
     """
 
     def __init__(self, problem: Problem) -> None:
         self.program = cp_model.CpModel()
         self._problem = problem
-        self._placed = [
+        self.placed = [
             {
                 d: self.program.new_bool_var(names.placed(i, d))
                 for d, service_ns in enumerate(task.service_ns)
@@ -61,14 +68,15 @@ class LoadModel:
             for i, task in enumerate(problem.tasks)
         ]
         self.variables = {
-            variable.name: variable for row in self._placed for variable in row.values()
+            variable.name: variable for row in self.placed for variable in row.values()
         }
+        self.resources: list[str] = []
         self._memories: dict[tuple[int, str], cp_model.IntVar | None] = {}
         self._threads: dict[int, list[Term]] = defaultdict(list)
         most_ns = sum(max(t or 0 for t in task.service_ns) for task in problem.tasks)
-        self._load = self.program.new_int_var(0, most_ns + self._most_copies_ns(), "load")
-        self.program.minimize(self._load)
-        for row in self._placed:
+        self.load = self.program.new_int_var(0, most_ns + self._most_copies_ns(), "load")
+        self.program.minimize(self.load)
+        for row in self.placed:
             self.program.add_exactly_one(row.values())
         self._lanes()
         self._copies()
@@ -92,10 +100,10 @@ class LoadModel:
             lanes = -(-effective_lanes(device) * parts // 1)
             terms = [
                 (parts * (task.service_ns[d] or 0) * task.width(d), row[d])
-                for task, row in zip(self._problem.tasks, self._placed, strict=True)
+                for task, row in zip(self._problem.tasks, self.placed, strict=True)
                 if d in row
             ]
-            self._limit(terms, round(lanes))
+            self._limit(device.name, terms, round(lanes))
 
     def _copies(self) -> None:
         """A copy is made where a reader is; each holds its link, a pageable one a thread, too."""
@@ -111,8 +119,8 @@ class LoadModel:
                 by_link[link.name].append(term)
                 if link.pageable:
                     self._pageable(link, term)
-        for terms in by_link.values():
-            self._limit(terms, 1)
+        for name, terms in by_link.items():
+            self._limit(name, terms, 1)
 
     def _pageable(self, link: Link, term: Term) -> None:
         """It holds the thread of the device off the host; of the only one there, as bounds must."""
@@ -148,12 +156,12 @@ class LoadModel:
 
     def _submissions(self) -> None:
         for d, device in enumerate(self._problem.devices):
-            for task, row in zip(self._problem.tasks, self._placed, strict=True):
+            for task, row in zip(self._problem.tasks, self.placed, strict=True):
                 busy_ns = device.submit_ns + task.launches_ns(d)
                 if busy_ns and d in row:
                     self._threads[d].append((busy_ns, row[d]))
-        for terms in self._threads.values():
-            self._limit(terms, 1)
+        for d, terms in self._threads.items():
+            self._limit(thread_name(self._problem.devices[d]), terms, 1)
 
     def _constants(self) -> None:
         """Constants alone: how much data lies there at once is the schedule's, not the load's."""
@@ -178,7 +186,7 @@ class LoadModel:
         """1 if the task runs on a device of that memory; None if it cannot."""
         key = (task, memory)
         if key not in self._memories:
-            row, devices = self._placed[task], self._problem.devices
+            row, devices = self.placed[task], self._problem.devices
             places = [variable for d, variable in row.items() if devices[d].memory == memory]
             if len(places) > 1:
                 any_of = self.program.new_bool_var("")
@@ -187,6 +195,7 @@ class LoadModel:
             self._memories[key] = places[0] if places else None
         return self._memories[key]
 
-    def _limit(self, terms: Sequence[Term], lanes: int) -> None:
+    def _limit(self, resource: str, terms: Sequence[Term], lanes: int) -> None:
         if terms:
-            self.program.add(sum(ns * variable for ns, variable in terms) <= lanes * self._load)
+            self.resources.append(resource)
+            self.program.add(sum(ns * variable for ns, variable in terms) <= lanes * self.load)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
-from surplus.milp.cpsat import names
 from surplus.milp.errors import SolverUnavailableError
 from surplus.milp.memory_limit import MemoryLimit
 from surplus.milp.params import Progress, SolveParams
@@ -18,6 +17,7 @@ from surplus.milp.solvers import require_solver
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 from surplus.milp.solvers.process import run_job
 from surplus.milp.standing import PROVEN_GAP
+from surplus.milp.throughput.answers import Values, devices_of, values_of
 from surplus.milp.throughput.result import ThroughputResult
 from surplus.placement import InfeasibleError, Placement, Problem, check_bound, make_policy
 from surplus.placement.load_bounds import load_bound_ns
@@ -129,7 +129,7 @@ class _Search:
             job = SolverJob(
                 solver=_PROGRAM,
                 model_path=str(path),
-                start={names.placed(i, d): 1.0 for i, d in enumerate(self._best.device_of)},
+                start=values_of(self._best.device_of),
                 time_limit_s=left_s,
                 gap=self._params.gap,
                 threads=self._params.threads,
@@ -145,11 +145,9 @@ class _Search:
         if self._is_proven():
             self._message = f"proven by {_SOLVER}"
 
-    def _take(self, values: Mapping[str, float]) -> None:
+    def _take(self, values: Values) -> None:
         """Keep an answer that is better and that the memories hold, data of a query included."""
-        tasks, count = range(len(self._problem.tasks)), len(self._problem.devices)
-        devices = [_device(values, task, count) for task in tasks]
-        found = planned(self._problem, devices, "throughput")
+        found = planned(self._problem, devices_of(self._problem, values), "throughput")
         try:
             self._schedules[found] = periodic_schedule(self._problem, found)
         except InfeasibleError:
@@ -186,8 +184,3 @@ class _Search:
     def _tell(self) -> None:
         elapsed_s = monotonic() - self._began_s
         self._listener(Progress(elapsed_s, self._load_ns(self._best), self._bound_ns))
-
-
-def _device(values: Mapping[str, float], task: int, count: int) -> int:
-    """Where an answer puts a task, of so many devices."""
-    return max(range(count), key=lambda device: values.get(names.placed(task, device), 0.0))
