@@ -28,12 +28,12 @@ void Lanes::reset() noexcept {
   queue_.order_by_moment(query_->is_fifo);
 }
 
-void Lanes::end(Index task) noexcept {
-  free_ += query_->width(task);
-  if (has_wide_) std::erase(running_, task);
+std::int64_t Lanes::end_wide(Index task) noexcept {
+  std::erase(running_, task);
+  return query_->width(task);
 }
 
-void Lanes::dispatch(Ns now_ns) {
+void Lanes::start_wide(Ns now_ns) {
   while (free_ > 0 && !queue_.empty()) {
     const Index head = query_->task(queue_.first());
     const std::int64_t width = query_->width(head);
@@ -71,15 +71,6 @@ double Lanes::least_end_ns(Ns now_ns) const noexcept {
   const std::int64_t lanes = query_->problem.device(device_).lanes;
   const Ns from_ns = lanes == 1 ? std::max(now_ns, last_end_ns_) : now_ns;
   return static_cast<double>(from_ns) + work_ns_ / static_cast<double>(lanes);
-}
-
-void Lanes::start(Index task, std::int64_t width, Ns now_ns) {
-  const Ns service_ns = query_->service_ns(task);
-  free_ -= width;
-  if (has_wide_) running_.push_back(task);
-  query_->start(task, now_ns, service_ns);
-  work_ns_ -= static_cast<double>(width) * static_cast<double>(service_ns);
-  last_end_ns_ = query_->end_ns[at(task)];
 }
 
 bool Lanes::start_behind(std::int64_t width, Ns now_ns) {

@@ -20,9 +20,11 @@ class Lanes {
   /// A task is ready.
   void enqueue(Index task) { queue_.push(query_->key(task)); }
   /// A task has ended.
-  void end(Index task) noexcept;
+  void end(Index task) noexcept { free_ += has_wide_ ? end_wide(task) : 1; }
   /// Starts all that can start now.
-  void dispatch(Ns now_ns);
+  void dispatch(Ns now_ns) {
+    if ((free_ > 0) & !queue_.empty()) start_ready(now_ns);
+  }
 
   /// Between two moments.
   void save(DeviceMoment& moment);
@@ -34,7 +36,24 @@ class Lanes {
   [[nodiscard]] double least_end_ns(Ns now_ns) const noexcept;
 
  private:
-  void start(Index task, std::int64_t width, Ns now_ns);
+  void start_ready(Ns now_ns) {
+    if (has_wide_) return start_wide(now_ns);
+    do {
+      start(query_->task_at[at(queue_.pop())], 1, now_ns);
+    } while ((free_ > 0) & !queue_.empty());
+  }
+  void start(Index task, std::int64_t width, Ns now_ns) {
+    const Ns service_ns = query_->service_ns(task);
+    free_ -= width;
+    if (has_wide_) running_.push_back(task);
+    query_->start(task, now_ns, service_ns);
+    work_ns_ -= static_cast<double>(width) * static_cast<double>(service_ns);
+    last_end_ns_ = query_->end_ns[at(task)];
+  }
+  /// As start_ready, where tasks may take several lanes.
+  void start_wide(Ns now_ns);
+  /// How many lanes a task had, where it matters which tasks run.
+  std::int64_t end_wide(Index task) noexcept;
   /// Starts what ends before a wide task at the head has its lanes; whether there is any.
   [[nodiscard]] bool start_behind(std::int64_t width, Ns now_ns);
   /// When so many lanes will be free.

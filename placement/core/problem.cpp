@@ -1,7 +1,6 @@
 #include "problem.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -59,6 +58,7 @@ void Problem::check_machine() {
     check(is_time(link.latency_ns) && is_time(link.occupancy_ns),
           "links: latency_ns and occupancy_ns must be from 0 to below 2^62");
     check(link.bytes_per_s > 0, "links: bytes_per_s must be > 0");
+    has_pageable_links_ |= link.is_pageable;
   }
 }
 
@@ -81,6 +81,8 @@ void Problem::add_places(const std::vector<Index>& homes) {
     homes_.push_back(home);
     devices_.push_back(Device(device(home)));
   }
+  for (const Device& device : devices_) memories_.push_back(device.memory);
+  place_count_ = devices_.size();
 }
 
 void Problem::add_tasks(const std::vector<TaskRow>& tasks) {
@@ -129,7 +131,11 @@ void Problem::add_tensors(const std::vector<TensorRow>& tensors) {
     tensors_.push_back({tensor.size_bytes, tensor.producer, tensor.is_output});
     consumers_.add(tensor.consumers);
   }
-  for (const auto& row : inputs) inputs_.add(row);
+  for (const auto& row : inputs) {
+    if (row.empty()) first_tasks_.push_back(static_cast<Index>(input_counts_.size()));
+    input_counts_.push_back(static_cast<Index>(row.size()));
+    inputs_.add(row);
+  }
   for (const auto& row : outputs) outputs_.add(row);
 }
 
@@ -143,14 +149,10 @@ void Problem::find_streams() {
     for (Index task = 0; task < task_count(); ++task) has_launches |= launch_ns(task, d) > 0;
     const bool has_rules = here.submit_ns > 0 || !here.slowdown.empty();
     has_streams_.push_back(has_rules || has_launches || is_pageable ? 1 : 0);
+    has_any_streams_ |= has_streams(d);
   }
   for (Index place = device_count(); place < place_count(); ++place)
     has_streams_.push_back(has_streams_[at(home(place))]);
-}
-
-Ns Problem::hold_ns(const Link& link, std::int64_t size_bytes) const {
-  const double ns = static_cast<double>(size_bytes) * 1e9 / link.bytes_per_s;
-  return later(link.occupancy_ns, whole_ns(std::nearbyint(ns)));
 }
 
 Ns Problem::copy_ns(Index source, Index target, std::int64_t size_bytes) const {
@@ -165,7 +167,7 @@ Ns Problem::slowed_ns(Index task, Index device, std::int64_t busy) const {
   const Ns ns = service_ns(task, device);
   if (slowdown.empty()) return ns;
   const auto place = std::min(static_cast<std::size_t>(busy), slowdown.size()) - 1;
-  return whole_ns(std::trunc(static_cast<double>(ns) * slowdown[place]));
+  return whole_ns(static_cast<double>(ns) * slowdown[place]);
 }
 
 }  // namespace placement

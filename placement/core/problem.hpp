@@ -70,13 +70,14 @@ class Problem {
   [[nodiscard]] Index task_count() const noexcept { return static_cast<Index>(names_.size()); }
   [[nodiscard]] Index tensor_count() const noexcept { return static_cast<Index>(tensors_.size()); }
   [[nodiscard]] Index device_count() const noexcept { return device_count_; }
-  [[nodiscard]] Index place_count() const noexcept { return static_cast<Index>(devices_.size()); }
+  [[nodiscard]] Index place_count() const noexcept { return static_cast<Index>(place_count_); }
   [[nodiscard]] Index memory_count() const noexcept { return memory_count_; }
   [[nodiscard]] Index link_count() const noexcept { return static_cast<Index>(links_.size()); }
 
   [[nodiscard]] const Device& device(Index index) const noexcept { return devices_[at(index)]; }
   /// The device whose lanes a place is of.
   [[nodiscard]] Index home(Index place) const noexcept { return homes_[at(place)]; }
+  [[nodiscard]] Index memory(Index place) const noexcept { return memories_[at(place)]; }
   [[nodiscard]] const Link& link(Index index) const noexcept { return links_[at(index)]; }
   [[nodiscard]] const Tensor& tensor(Index index) const noexcept { return tensors_[at(index)]; }
   [[nodiscard]] const std::string& name(Index task) const noexcept { return names_[at(task)]; }
@@ -103,10 +104,15 @@ class Problem {
 
   /// Whether any task may occupy several lanes of the device.
   [[nodiscard]] bool has_wide(Index device) const noexcept { return has_wide_[at(device)] != 0; }
+  /// Whether any copy holds the thread that submits.
+  [[nodiscard]] bool has_pageable_links() const noexcept { return has_pageable_links_; }
   /// Whether streams.hpp has the device's rules rather than lanes.hpp.
   [[nodiscard]] bool has_streams(Index device) const noexcept {
     return has_streams_[at(device)] != 0;
   }
+
+  /// Whether any device has.
+  [[nodiscard]] bool has_streams() const noexcept { return has_any_streams_; }
 
   /// Tensors that a task reads, and those that it makes.
   [[nodiscard]] std::span<const Index> inputs_of(Index task) const noexcept {
@@ -115,6 +121,10 @@ class Problem {
   [[nodiscard]] std::span<const Index> outputs_of(Index task) const noexcept {
     return outputs_[task];
   }
+  /// How many tensors each task reads.
+  [[nodiscard]] const std::vector<Index>& input_counts() const noexcept { return input_counts_; }
+  /// Tasks that read none.
+  [[nodiscard]] const std::vector<Index>& first_tasks() const noexcept { return first_tasks_; }
   /// Tasks that read a tensor.
   [[nodiscard]] std::span<const Index> consumers_of(Index tensor) const noexcept {
     return consumers_[tensor];
@@ -124,7 +134,10 @@ class Problem {
 
   /// How long a copy holds a link: rounded half to even, as Python does. std::range_error: too
   /// long.
-  [[nodiscard]] Ns hold_ns(const Link& link, std::int64_t size_bytes) const;
+  [[nodiscard]] static Ns hold_ns(const Link& link, std::int64_t size_bytes) {
+    const double ns = static_cast<double>(size_bytes) * 1e9 / link.bytes_per_s;
+    return later(link.occupancy_ns, whole_ns(nearest_whole(ns)));
+  }
   /// From the start of a copy between two devices' memories until its data is there; as hold_ns.
   [[nodiscard]] Ns copy_ns(Index source, Index target, std::int64_t size_bytes) const;
   /// Service time of a task that starts with so many busy lanes, its own included; as hold_ns.
@@ -132,7 +145,7 @@ class Problem {
 
  private:
   std::size_t cell(Index task, Index device) const noexcept {
-    return at(task) * devices_.size() + at(device);
+    return at(task) * place_count_ + at(device);
   }
   void check_machine();
   void add_places(const std::vector<Index>& homes);
@@ -142,11 +155,13 @@ class Problem {
   void find_links();
   void find_streams();
 
-  std::vector<Device> devices_;  // by place
-  std::vector<Index> homes_;     // by place
+  std::vector<Device> devices_;          // by place
+  std::vector<Index> homes_, memories_;  // by place
   Index device_count_;
+  std::size_t place_count_ = 0;  // once all are known
   std::vector<Link> links_;
   Index memory_count_ = 0;
+  bool has_pageable_links_ = false, has_any_streams_ = false;
   std::vector<Index> link_between_;  // by source and target memory
   std::vector<std::string> names_;   // of tasks
   std::vector<Ns> service_ns_;       // by task and place, as the next two
@@ -155,7 +170,7 @@ class Problem {
   std::vector<char> has_wide_, has_streams_;  // by place
   std::vector<Tensor> tensors_;
   IndexLists inputs_, outputs_, consumers_;
-  std::vector<Index> given_;
+  std::vector<Index> given_, input_counts_, first_tasks_;
 };
 
 }  // namespace placement

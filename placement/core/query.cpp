@@ -1,7 +1,6 @@
 #include "query.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -18,9 +17,10 @@ namespace {
 
 Query::Query(const Problem& given) : problem(given) {
   const std::size_t count = at(problem.task_count());
-  for (auto* indices : {&device_of, &memory_of, &rank_of, &task_at, &missing})
+  for (auto* indices : {&device_of, &home_of, &memory_of, &rank_of, &task_at, &missing})
     indices->resize(count);
-  for (auto* times : {&ready_ns, &start_ns, &end_ns, &launched_ns}) times->resize(count);
+  for (auto* times : {&service_of, &ready_ns, &start_ns, &end_ns, &launched_ns})
+    times->resize(count);
   is_running.resize(count);
 }
 
@@ -39,13 +39,13 @@ void Query::begin(const Placed& placed) {
 
 void Query::rewind() {
   events.clear();
-  for (Index task = 0; task < problem.task_count(); ++task)
-    missing[at(task)] = static_cast<Index>(problem.inputs_of(task).size());
+  std::ranges::copy(problem.input_counts(), missing.begin());
   if (!holds.empty()) {
     for (Index task = 0; task < problem.task_count(); ++task)
       missing[at(task)] += static_cast<Index>(holds.inputs_of(task).size());
     holds.rewind();
   }
+  if (!problem.has_streams()) return;
   std::ranges::fill(ready_ns, 0);
   std::ranges::fill(launched_ns, -1);
   std::ranges::fill(is_running, 0);
@@ -61,8 +61,7 @@ void Query::take_devices(std::span<const std::int64_t> devices) {
     if (!problem.can_run(task, here))
       throw std::invalid_argument("task '" + problem.name(task) + "' cannot run on device '" +
                                   problem.device(here).name + "'");
-    device_of[at(task)] = here;
-    memory_of[at(task)] = problem.device(here).memory;
+    put(task, here);
   }
 }
 
@@ -87,24 +86,6 @@ bool Query::are_ranks(std::span<const std::int64_t> priority) {
     holder = task;
   }
   return true;
-}
-
-void Query::start(Index task, Ns now_ns, Ns service_ns) {
-  start_ns[at(task)] = now_ns;
-  end_ns[at(task)] = later(now_ns, service_ns);
-  push({end_ns[at(task)], Happening::task_ends, task});
-}
-
-void Query::push(Event event) {
-  events.push_back(event);
-  std::ranges::push_heap(events, std::greater{});
-}
-
-Event Query::pop() {
-  std::ranges::pop_heap(events, std::greater{});
-  const Event event = events.back();
-  events.pop_back();
-  return event;
 }
 
 }  // namespace placement

@@ -6,29 +6,25 @@
 namespace placement {
 
 void ReadyQueue::clear() noexcept {
-  if (!empty()) ranks_.clear();
+  if (count_ > 0) ranks_.clear();
   keys_.clear();
+  count_ = 0;
 }
 
-void ReadyQueue::push(Key key) {
-  if (!by_moment_) {
-    ranks_.insert(key.rank);
-    return;
-  }
+void ReadyQueue::push_by_moment(Key key) {
   keys_.push_back(key);
   std::ranges::push_heap(keys_, std::greater{});
 }
 
-void ReadyQueue::pop() {
-  if (!by_moment_) {
-    ranks_.erase(ranks_.first());
-    return;
-  }
+Index ReadyQueue::pop_by_moment() {
   std::ranges::pop_heap(keys_, std::greater{});
+  const Index rank = keys_.back().rank;
   keys_.pop_back();
+  return rank;
 }
 
 void ReadyQueue::erase(Key key) {
+  --count_;
   if (!by_moment_) {
     ranks_.erase(key.rank);
     return;

@@ -26,19 +26,33 @@ class ReadyQueue {
   /// By moment and rank, or by rank alone; of an empty queue.
   void order_by_moment(bool does) noexcept { by_moment_ = does; }
 
-  [[nodiscard]] bool empty() const noexcept { return by_moment_ ? keys_.empty() : ranks_.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] Key first() const noexcept {
     return by_moment_ ? keys_.front() : Key{0, ranks_.first()};
   }
   void clear() noexcept;
-  void push(Key key);
-  void pop();
+  void push(Key key) {
+    ++count_;
+    if (by_moment_)
+      push_by_moment(key);
+    else
+      ranks_.insert(key.rank);
+  }
+  /// Takes out the first; the rank of it.
+  Index pop() {
+    --count_;
+    return by_moment_ ? pop_by_moment() : ranks_.take_first();
+  }
   void erase(Key key);
   /// The first `most` of them, in order; valid until the next call.
   [[nodiscard]] const std::vector<Key>& firsts(std::size_t most);
 
  private:
+  void push_by_moment(Key key);
+  Index pop_by_moment();
+
   bool by_moment_ = false;
+  std::size_t count_ = 0;
   RankSet ranks_;
   std::vector<Key> keys_;
   std::vector<Key> firsts_;

@@ -30,18 +30,6 @@ Index spacing_of(const Problem& problem) {
   return std::max(least_spacing, count / static_cast<Index>(moments));
 }
 
-bool has_pageable_links(const Problem& problem) {
-  for (Index link = 0; link < problem.link_count(); ++link)
-    if (problem.link(link).is_pageable) return true;
-  return false;
-}
-
-bool has_streams(const Problem& problem) {
-  for (Index device = 0; device < problem.device_count(); ++device)
-    if (problem.has_streams(device)) return true;
-  return false;
-}
-
 }  // namespace
 
 Replay::Replay(const Problem& problem, const Placed& placed)
@@ -49,8 +37,8 @@ Replay::Replay(const Problem& problem, const Placed& placed)
       simulation_(problem),
       query_(simulation_.query()),
       spacing_(spacing_of(problem)),
-      counts_thread_(has_streams(problem)),
-      depends_on_use_(has_pageable_links(problem)),
+      counts_thread_(problem.has_streams()),
+      depends_on_use_(problem.has_pageable_links()),
       uses_(at(problem.device_count())),
       start_ns_(at(problem.task_count())),
       end_ns_(start_ns_.size()),
@@ -75,8 +63,7 @@ void Replay::place(Index task, Index device) {
   const Index before = this->device(task);
   if (before == device) return;
   mark(task);
-  query_.device_of[at(task)] = device;
-  query_.memory_of[at(task)] = problem_.device(device).memory;
+  query_.put(task, device);
   const bool is_left = --uses_[at(problem_.home(before))] == 0;
   const bool is_new = ++uses_[at(problem_.home(device))] == 1;
   if (is_left || is_new) use_changed_ = depends_on_use_;
@@ -283,8 +270,7 @@ void Replay::undo() {
   for (const Changed& changed : changed_) {
     --uses_[at(problem_.home(device(changed.task)))];
     ++uses_[at(problem_.home(changed.device_before))];
-    query_.device_of[at(changed.task)] = changed.device_before;
-    query_.memory_of[at(changed.task)] = problem_.device(changed.device_before).memory;
+    query_.put(changed.task, changed.device_before);
   }
   if (use_changed_) simulation_.find_threads();
   forget_change();

@@ -15,7 +15,6 @@ Simulation::Simulation(const Problem& problem)
       is_used_(at(problem.device_count())),
       urgency_(at(problem.memory_count()), nobody) {
   for (Index device = 0; device < problem.device_count(); ++device) {
-    has_streams_ |= problem.has_streams(device);
     lanes_.emplace_back(query_, device);
     streams_.push_back(problem.has_streams(device) ? std::make_unique<Streams>(query_, device)
                                                    : nullptr);
@@ -49,14 +48,15 @@ void Simulation::reset() {
   for (Lanes& lanes : lanes_) lanes.reset();
   for (const auto& streams : streams_)
     if (streams) streams->reset();
-  find_threads();
+  for (Wire& wire : wires_) wire.reset();
+  if (problem_.has_pageable_links()) find_threads();
   std::ranges::fill(urgency_, nobody);
   copies_.clear();
   now_ns_ = makespan_ns_ = 0;
   ended_ = 0;
   ended_hash_ = 0;
   is_asked_ = false;
-  for (Index task = 0; task < problem_.task_count(); ++task)
+  for (const Index task : problem_.first_tasks())
     if (query_.missing[at(task)] == 0) enqueue(task, 0);
   for (const Index tensor : problem_.given()) publish(tensor, problem_.device(0).memory, 0);
   launch_copies(0);
@@ -65,14 +65,13 @@ void Simulation::reset() {
 
 bool Simulation::step() {
   if (query_.events.empty()) return false;
-  now_ns_ = query_.events.front().at_ns;
-  const auto is_now = [&] {
-    return !query_.events.empty() && query_.events.front().at_ns == now_ns_;
-  };
-  while (is_now()) {
-    while (is_now()) book(query_.pop(), now_ns_);
+  now_ns_ = query_.events.next_ns();
+  do {
+    do {
+      book(query_.events.pop(), now_ns_);
+    } while (query_.events.next_ns() == now_ns_);
     launch_copies(now_ns_);
-  }
+  } while (query_.events.next_ns() == now_ns_);
   dispatch(now_ns_);
   return true;
 }
@@ -86,8 +85,13 @@ void Simulation::save(Saved& saved) {
 
 void Simulation::save(Moment& moment) {
   moment.coming.clear();
-  std::ranges::sort(query_.events, std::less{});  // which is a heap, too
-  for (const Event& event : query_.events) {
+  listed_.clear();
+  query_.events.add_to(listed_);
+  for (const Wire& wire : wires_)
+    for (const Index copy : wire.behind_next())
+      listed_.push_back({copies_[at(copy)].end_ns, Happening::copy_arrives, copy});
+  std::ranges::sort(listed_, std::less{});
+  for (const Event& event : listed_) {
     Coming coming{event.at_ns - now_ns_, event.what, event.index, nobody};
     if (event.what == Happening::copy_arrives) {
       const Copy& copy = copies_[at(event.index)];
@@ -108,9 +112,15 @@ void Simulation::save(Moment& moment) {
     wires_[link].save(moment.links[link], now_ns_);
 }
 
+std::size_t Simulation::coming() const noexcept {
+  std::size_t count = query_.events.size();
+  for (const Wire& wire : wires_) count += wire.behind_next().size();
+  return count;
+}
+
 bool Simulation::is_at(const Saved& saved, Moment& scratch) {
   if (saved.ended != ended_ || saved.ended_hash != ended_hash_) return false;
-  if (saved.moment.coming.size() != query_.events.size()) return false;
+  if (saved.moment.coming.size() != coming()) return false;
   save(scratch);
   return scratch == saved.moment && query_.missing == saved.missing;
 }
@@ -122,8 +132,7 @@ void Simulation::restore(const Saved& saved, Ns now_ns) {
   is_asked_ = false;
   std::ranges::fill(urgency_, nobody);
   query_.missing = saved.missing;
-  restore_coming(saved.moment.coming);
-  if (has_streams_) {
+  if (problem_.has_streams()) {
     std::ranges::fill(query_.launched_ns, -1);
     std::ranges::fill(query_.is_running, 0);
   }
@@ -135,6 +144,7 @@ void Simulation::restore(const Saved& saved, Ns now_ns) {
   }
   for (std::size_t link = 0; link < wires_.size(); ++link)
     wires_[link].restore(saved.moment.links[link], now_ns_);
+  restore_coming(saved.moment.coming);
 }
 
 /// Copies get new numbers, in their old order.
@@ -142,13 +152,13 @@ void Simulation::restore_coming(const std::vector<Coming>& all) {
   copies_.clear();
   query_.events.clear();
   for (const Coming& coming : all) {
-    Event event{now_ns_ + coming.in_ns, coming.what, coming.index};
-    if (event.what == Happening::task_ends) query_.end_ns[at(event.index)] = event.at_ns;
+    const Event event{now_ns_ + coming.in_ns, coming.what, coming.index};
     if (event.what == Happening::copy_arrives) {
-      event.index = static_cast<Index>(copies_.size());
-      copies_.push_back({coming.index, coming.link, now_ns_, now_ns_, event.at_ns});
+      send({coming.index, coming.link, now_ns_, now_ns_, event.at_ns});
+      continue;
     }
-    query_.events.push_back(event);
+    if (event.what == Happening::task_ends) query_.end_ns[at(event.index)] = event.at_ns;
+    query_.events.push(event.at_ns, event.what, event.index);
   }
 }
 
@@ -168,7 +178,7 @@ void Simulation::find_threads() {
   std::ranges::fill(is_used_, 0);
   for (const Index device : query_.device_of) is_used_[at(problem_.home(device))] = 1;
   for (Index link = 0; link < problem_.link_count(); ++link)
-    wires_[at(link)].reset(thread_of(problem_.link(link)));
+    wires_[at(link)].set_thread(thread_of(problem_.link(link)));
 }
 
 /// The device whose thread submits a link's copies: the target's, unless that is the host's.
@@ -180,8 +190,8 @@ Streams* Simulation::thread_of(const Link& link) noexcept {
   return nullptr;
 }
 
-void Simulation::book(const Event& event, Ns now_ns) {
-  if (event.what == Happening::wakes) return;
+void Simulation::book(Event event, Ns now_ns) {
+  if (event.what == Happening::wakes) return streams_[at(event.index)]->wake();
   makespan_ns_ = now_ns;
   if (event.what == Happening::task_ends)
     end(event.index, now_ns);
@@ -202,7 +212,10 @@ void Simulation::end(Index task, Ns now_ns) {
 
 void Simulation::arrive(Index index, Ns now_ns) {
   const Copy copy = copies_[at(index)];
-  if (wires_[at(copy.link)].arrive(problem_.tensor(copy.tensor).size_bytes)) is_asked_ = true;
+  Wire& wire = wires_[at(copy.link)];
+  const Index next = wire.arrive(problem_.tensor(copy.tensor).size_bytes);
+  if (next != nobody) expect(next);
+  if (wire.is_waiting()) is_asked_ = true;
   const Index memory = problem_.link(copy.link).target;
   for (const Index task : problem_.consumers_of(copy.tensor))
     if (query_.memory(task) == memory) deliver(task, now_ns);
@@ -246,7 +259,7 @@ void Simulation::ask_for_copies(Index tensor, Index home, Ns now_ns) {
   for (Index memory = 0; memory < problem_.memory_count(); ++memory) {
     Index& urgency = urgency_[at(memory)];
     if (urgency == nobody) continue;
-    if (!query_.holds.keeps(tensor, memory, urgency))
+    if (query_.holds.empty() || !query_.holds.keeps(tensor, memory, urgency))
       wires_[at(problem_.link_between(home, memory))].ask({urgency, tensor, now_ns});
     urgency = nobody;
   }
@@ -254,7 +267,10 @@ void Simulation::ask_for_copies(Index tensor, Index home, Ns now_ns) {
 }
 
 void Simulation::deliver(Index task, Ns now_ns) {
-  if (--query_.missing[at(task)] == 0) enqueue(task, now_ns);
+  if (--query_.missing[at(task)] == 0) return enqueue(task, now_ns);
+  if (!problem_.has_streams()) return;
+  const auto& streams = streams_[at(query_.home(task))];
+  if (streams) streams->wake();  // what the task still lacks may be on its way
 }
 
 void Simulation::enqueue(Index task, Ns now_ns) {
@@ -271,22 +287,30 @@ void Simulation::launch_copies(Ns now_ns) {
   is_asked_ = false;
   for (Index link = 0; link < problem_.link_count(); ++link) {
     Wire& wire = wires_[at(link)];
-    while (const auto asked = wire.take_next()) {
+    while (const Asked* const asked = wire.take_next()) {
       const Held held = wire.start(problem_.tensor(asked->tensor).size_bytes, now_ns);
-      const auto copy = static_cast<Index>(copies_.size());
-      copies_.push_back({asked->tensor, link, asked->ready_ns, held.start_ns, held.end_ns});
-      query_.push({held.end_ns, Happening::copy_arrives, copy});
+      send({asked->tensor, link, asked->ready_ns, held.start_ns, held.end_ns});
     }
   }
 }
 
+/// Only the first copy of a link that will arrive is an event.
+void Simulation::send(const Copy& copy) {
+  const auto index = static_cast<Index>(copies_.size());
+  copies_.push_back(copy);
+  if (wires_[at(copy.link)].send(index)) expect(index);
+}
+
+void Simulation::expect(Index copy) {
+  query_.events.push(copies_[at(copy)].end_ns, Happening::copy_arrives, copy);
+}
+
+/// Devices do not notice each other within a moment.
 void Simulation::dispatch(Ns now_ns) {
-  for (Index device = 0; device < problem_.device_count(); ++device) {
-    if (streams_[at(device)])
-      streams_[at(device)]->dispatch(now_ns);
-    else
-      lanes_[at(device)].dispatch(now_ns);
-  }
+  for (Lanes& lanes : lanes_) lanes.dispatch(now_ns);
+  if (!problem_.has_streams()) return;
+  for (const auto& streams : streams_)
+    if (streams) streams->dispatch(now_ns);
 }
 
 }  // namespace placement

@@ -40,9 +40,7 @@ class Simulation {
   /// Tasks that have ended.
   [[nodiscard]] Index ended() const noexcept { return ended_; }
   /// Whether all that happens at this moment has happened.
-  [[nodiscard]] bool is_between() const noexcept {
-    return query_.events.empty() || query_.events.front().at_ns > now_ns_;
-  }
+  [[nodiscard]] bool is_between() const noexcept { return query_.events.next_ns() > now_ns_; }
 
   /// Remembers the state, which must be between two moments.
   void save(Saved& saved);
@@ -71,10 +69,12 @@ class Simulation {
  private:
   void reset();
   [[noreturn]] void throw_never_ready() const;
+  /// Events, copies on their way and those that come one after another.
+  [[nodiscard]] std::size_t coming() const noexcept;
   void save(Moment& moment);
   void restore_coming(const std::vector<Coming>& all);
   [[nodiscard]] Streams* thread_of(const Link& link) noexcept;
-  void book(const Event& event, Ns now_ns);
+  void book(Event event, Ns now_ns);
   void end(Index task, Ns now_ns);
   void arrive(Index copy, Ns now_ns);
   /// A tensor is there, in the memory that is its home.
@@ -85,6 +85,8 @@ class Simulation {
   void deliver(Index task, Ns now_ns);
   void enqueue(Index task, Ns now_ns);
   void launch_copies(Ns now_ns);
+  void send(const Copy& copy);
+  void expect(Index copy);
   void dispatch(Ns now_ns);
 
   const Problem& problem_;
@@ -95,7 +97,7 @@ class Simulation {
   std::vector<Wire> wires_;                        // by link
   std::vector<Index> urgency_;  // by memory: first rank that wants a tensor there; or nobody
   std::vector<Copy> copies_;
-  bool has_streams_ = false;  // any device
+  std::vector<Event> listed_;  // within save
   bool is_asked_ = false;
   Ns now_ns_ = 0;
   Ns makespan_ns_ = 0;

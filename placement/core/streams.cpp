@@ -16,7 +16,7 @@ void Streams::reset() noexcept {
   std::ranges::fill(running_, nobody);
   std::ranges::fill(next_, nobody);
   queue_.clear();
-  wakes_.clear();
+  is_due_ = false;
   free_ns_ = 0;
   queue_.order_by_moment(query_->is_fifo);
 }
@@ -36,6 +36,7 @@ void Streams::save(DeviceMoment& moment, Ns now_ns) {
 
 void Streams::restore(const DeviceMoment& moment, Ns now_ns) {
   reset();
+  is_due_ = true;
   free_ns_ = now_ns + moment.thread_in_ns;
   running_ = moment.running;
   next_ = moment.next;
@@ -47,30 +48,13 @@ void Streams::restore(const DeviceMoment& moment, Ns now_ns) {
   }
 }
 
-void Streams::enqueue(Index task) {
-  if (query_->launched_ns[at(task)] < 0) queue_.push(query_->key(task));
-}
-
-void Streams::end(Index task) noexcept {
-  std::ranges::replace(running_, task, nobody);
-  query_->is_running[at(task)] = 0;
-}
-
-Ns Streams::free_ns(Ns now_ns) const noexcept { return std::max(now_ns, free_ns_); }
-
-void Streams::hold(Ns until_ns) {
-  free_ns_ = until_ns;
-  wakes_.push_back(until_ns);
-}
-
-void Streams::dispatch(Ns now_ns) {
+void Streams::dispatch_due(Ns now_ns) {
+  is_due_ = false;
   for (bool goes_on = true; goes_on;) {
     goes_on = false;
     while (submit_one(now_ns)) goes_on = true;
     if (start_all(now_ns)) goes_on = true;
   }
-  for (const Ns moment_ns : wakes_) query_->push({moment_ns, Happening::wakes, 0});
-  wakes_.clear();
 }
 
 bool Streams::submit_one(Ns now_ns) {
@@ -149,8 +133,8 @@ void Streams::submit(Index task, Ns now_ns) {
   const Ns launched_ns = later(now_ns, query_->problem.device(device_).submit_ns);
   query_->launched_ns[at(task)] = launched_ns;
   free_ns_ = later(launched_ns, query_->problem.launch_ns(task, device_));
-  if (launched_ns != now_ns) wakes_.push_back(launched_ns);
-  if (free_ns_ != launched_ns) wakes_.push_back(free_ns_);
+  if (launched_ns != now_ns) wake_at(launched_ns);
+  if (free_ns_ != launched_ns) wake_at(free_ns_);
 }
 
 bool Streams::start_all(Ns now_ns) {

@@ -2,6 +2,7 @@
 // rules.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -19,20 +20,36 @@ class Streams {
   /// Before a query.
   void reset() noexcept;
   /// A task's inputs are there.
-  void enqueue(Index task);
+  void enqueue(Index task) {
+    is_due_ = true;
+    if (query_->launched_ns[at(task)] < 0) queue_.push(query_->key(task));
+  }
   /// A running task has ended.
-  void end(Index task) noexcept;
-  /// Submits and starts all that can be now.
-  void dispatch(Ns now_ns);
+  void end(Index task) noexcept {
+    is_due_ = true;
+    std::ranges::replace(running_, task, nobody);
+    query_->is_running[at(task)] = 0;
+  }
+  /// Something else has happened after which a task may be submitted or start: a moment has come,
+  /// or a task lacks fewer inputs.
+  void wake() noexcept { is_due_ = true; }
+  /// Submits and starts all that can be now. Nothing can if nothing has happened since the last
+  /// time.
+  void dispatch(Ns now_ns) {
+    if (is_due_) dispatch_due(now_ns);
+  }
 
   /// Between two moments.
   void save(DeviceMoment& moment, Ns now_ns);
   void restore(const DeviceMoment& moment, Ns now_ns);
 
   /// When the submitting thread is free.
-  [[nodiscard]] Ns free_ns(Ns now_ns) const noexcept;
+  [[nodiscard]] Ns free_ns(Ns now_ns) const noexcept { return std::max(now_ns, free_ns_); }
   /// Keeps the submitting thread busy until then: a copy from or to pageable memory.
-  void hold(Ns until_ns);
+  void hold(Ns until_ns) {
+    free_ns_ = until_ns;
+    wake_at(until_ns);
+  }
 
  private:
   /// What may be submitted behind a running task.
@@ -41,6 +58,8 @@ class Streams {
     std::size_t lane;
   };
 
+  void dispatch_due(Ns now_ns);
+  void wake_at(Ns moment_ns) { query_->events.push(moment_ns, Happening::wakes, device_); }
   [[nodiscard]] bool submit_one(Ns now_ns);
   [[nodiscard]] bool submit_ahead(Ns now_ns);
   void consider_successors(Index running, std::optional<Prospect>& best) const;
@@ -59,7 +78,7 @@ class Streams {
   ReadyQueue queue_;
   std::vector<Index> running_, next_;  // by lane: who runs, who was submitted behind
   Ns free_ns_ = 0;
-  std::vector<Ns> wakes_;       // moments at which something may start or be submitted
+  bool is_due_ = false;         // whether anything has happened since the last dispatch
   std::vector<Index> started_;  // within start_all
 };
 

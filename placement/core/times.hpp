@@ -22,7 +22,15 @@ constexpr Ns end_of_times_ns = Ns{1} << 62;
   return sum;
 }
 
-/// A duration that was computed, already whole. Throws std::range_error if it is too long, or none.
+/// Rounded half to even, as Python does; of a number >= 0. A double from 2^52 on is whole, and
+/// adding that leaves no room for what is behind the point.
+[[nodiscard]] inline double nearest_whole(double number) noexcept {
+  constexpr double all_whole = 0x1p52;
+  return number < all_whole ? (number + all_whole) - all_whole : number;
+}
+
+/// A duration that was computed, >= 0, without what is behind the point. Throws std::range_error if
+/// it is too long, or none.
 [[nodiscard]] inline Ns whole_ns(double ns) {
   if (!(ns < static_cast<double>(end_of_times_ns))) throw_too_late();
   return static_cast<Ns>(ns);

@@ -24,6 +24,12 @@ def featured(seed: int, task_count: int, device_count: int = 3) -> Problem:
     )
 
 
+def crowded(seed: int, task_count: int) -> Problem:
+    """The same on eight devices of many lanes: dozens of tasks and copies are under way at once."""
+    problem = featured(seed, task_count, 8)
+    return replace(problem, devices=tuple(replace(d, lanes=40) for d in problem.devices))
+
+
 def placed(problem: Problem, seed: int) -> Placement:
     """Devices that can run their tasks, priorities that need be neither dense nor positive."""
     random, count = Random(seed), len(problem.tasks)

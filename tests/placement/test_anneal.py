@@ -23,7 +23,7 @@ from surplus.placement.random_graphs import (
     small_random,
 )
 from tests.placement.exhaustive import best_dispatch_ns
-from tests.placement.featured_problems import featured, placed
+from tests.placement.featured_problems import crowded, featured, placed
 from tests.placement.hand_problems import CPU, GPU, cpu_gpu, on
 from tests.placement.limited_problems import with_limits, with_weights
 
@@ -50,6 +50,12 @@ def test_hundreds_of_problems_with_everything_are_played_again_rightly(part):
     for seed in range(part * 100, part * 100 + 100):
         problem = featured(seed, 10 + seed % 90, 1 + seed % 4)
         improved(problem, placed(problem, seed), AnnealParams(iterations=400, seed=seed))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_dozens_of_tasks_and_copies_at_once_are_played_again_rightly(seed):
+    problem = crowded(seed, 250)
+    improved(problem, placed(problem, seed), AnnealParams(iterations=400, seed=seed))
 
 
 @pytest.mark.parametrize("streams", [False, True])

@@ -19,7 +19,7 @@ from surplus.placement.policy import make_policy
 from surplus.placement.problem import Device, Problem, Task, Tensor
 from surplus.placement.random_graphs import DetectorParams, MachineParams, detector, inception
 from surplus.placement.simulator import SimulatorParams, simulate
-from tests.placement.featured_problems import featured, placed
+from tests.placement.featured_problems import crowded, featured, placed
 from tests.placement.hand_problems import CPU, GPU, copy_times, cpu_gpu, on, task_times
 
 ORDERS = ["priority", "fifo"]
@@ -63,6 +63,23 @@ def test_thousands_of_small_problems(part):
 def test_large_problems_with_everything(seed, order):
     problem = featured(seed, 1200, 4)
     agree(problem, placed(problem, seed), order)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("seed", range(6))
+def test_more_at_once_than_the_next_few_events(seed, order):
+    # Of which 16 are looked at one by one, and the others are a heap.
+    problem = crowded(seed, 500)
+    agree(problem, placed(problem, seed), order)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("task_count", [1, 63, 64, 65, 128, 4096, 4097])
+def test_words_of_ranks_and_words_of_those(task_count, order):
+    # Who is ready is a bit in words of 64, of which so many tasks have one, two and three levels.
+    random = Random(task_count)
+    problem = cpu_gpu([(random.randint(0, 9), 1) for _ in range(task_count)], cpu_lanes=3)
+    agree(problem, placed(problem, task_count), order)
 
 
 @pytest.mark.parametrize("order", ORDERS)
