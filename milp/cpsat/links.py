@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from ortools.sat.python import cp_model
-
 from surplus.milp.copies import LinkCopy, link_of
 from surplus.milp.cpsat import names
+from surplus.milp.cpsat.or_tools import cp_model
 
 if TYPE_CHECKING:
     from surplus.milp.cpsat.model import ConstraintModel

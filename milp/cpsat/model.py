@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ortools.sat.python import cp_model
-
 from surplus.milp.closure import Bits, members
 from surplus.milp.cpsat import names
 from surplus.milp.cpsat.instance import CpSatInstance
 from surplus.milp.cpsat.links import LinkCopies
+from surplus.milp.cpsat.or_tools import cp_model
 from surplus.milp.cpsat.room import limit_memories
 from surplus.milp.load_cuts import LoadCut, load_cuts
 from surplus.milp.reductions import reduce_problem

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ortools.sat.python import cp_model
-
+from surplus.milp.cpsat.or_tools import cp_model
 from surplus.milp.memory import Item, Knapsack, MemoryRoom, knapsacks
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Protocol
 
-from ortools.sat.python import cp_model
-
 from surplus.milp.cpsat.instance import CpSatInstance
 from surplus.milp.cpsat.model import ConstraintModel
+from surplus.milp.cpsat.or_tools import cp_model
 from surplus.milp.solvers import Report
 from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 

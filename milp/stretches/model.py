@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from ortools.sat.python import cp_model
-
 from surplus.milp.copies import LinkCopy
 from surplus.milp.cpsat import names
+from surplus.milp.cpsat.or_tools import cp_model
 from surplus.milp.stretches.stretch import FreeTask, LaneRoom, LinkRoom, Parcel, PlanStretch
 
 

@@ -24,9 +24,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from ortools.sat.python import cp_model
-
 from surplus.milp.cpsat import names
+from surplus.milp.cpsat.or_tools import cp_model
 from surplus.placement.memory import binding_capacities, own_bytes
 from surplus.placement.occupancy import effective_lanes, off_host, thread_name
 from surplus.placement.overflow import HOST
