@@ -1349,6 +1349,7 @@ class Frontend:
         body_ns: int,
         tls: TlsContext | None = None,
         most_of_a_client: int = 0,
+        handshake_ns: int = 5000000000,
         server: tuple[int, int, int] | None = None,
     ) -> None:
         """

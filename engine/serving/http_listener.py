@@ -23,7 +23,6 @@ from surplus.engine.serving.memory_share import MemoryShare
 from surplus.engine.serving.server_params import ServerParams
 
 _FLUSH_GRACE_S = 1.0  # for answers that are computed but not yet written
-_HANDSHAKE_S = 5.0
 _WAITING = 128  # connections that the system keeps until they are accepted
 _GRAIN_BYTES = 1 << 20
 """The account is asked once for so much."""
@@ -100,7 +99,7 @@ async def listen(
             reuse_port=False,
             backlog=connections.at_a_time,
             ssl=tls,
-            ssl_handshake_timeout=None if tls is None else _HANDSHAKE_S,
+            ssl_handshake_timeout=None if tls is None else params.max_handshake_s,
         )
         for bound in listening.sockets:
             _let_wait(bound)

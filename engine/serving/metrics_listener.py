@@ -101,6 +101,7 @@ def _by_our_own(
         idle_ns=0,
         body_ns=int(params.max_body_s * 1e9),
         tls=tls,
+        handshake_ns=int(params.max_handshake_s * 1e9),
     )
     access.guard(front)
     if certificates is not None:

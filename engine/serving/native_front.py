@@ -112,6 +112,7 @@ def listening(
         body_ns=int(params.max_body_s * 1e9),
         tls=tls,
         most_of_a_client=params.max_connections_per_client,
+        handshake_ns=int(params.max_handshake_s * 1e9),
     )
     access.guard(front)
     if certificates is not None:

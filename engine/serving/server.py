@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _FLUSH_GRACE_S = 1.0  # for answers that are computed but not yet written
-_HANDSHAKE_MS = 5_000
 # Calls that wait for the event loop: beyond 1000, as it is by default, some would end as CANCELLED
 # at random. Each holds some 10 kB, those that a client has cancelled, too.
 _PENDING = 24_576
@@ -353,7 +352,7 @@ def _options(params: ServerParams) -> list[tuple[str, int]]:
         ("grpc.max_send_message_length", LARGEST_MESSAGE_BYTES),
         ("grpc.max_allowed_incoming_connections", params.max_connections),
         # Who connects and says nothing would hold a file descriptor for 2 minutes.
-        ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
+        ("grpc.server_handshake_timeout_ms", max(1, int(params.max_handshake_s * 1e3))),
         ("grpc.max_concurrent_streams", params.max_streams),
         ("grpc.server.max_pending_requests", _PENDING),
         ("grpc.server.max_pending_requests_hard_limit", _PENDING),

@@ -84,6 +84,8 @@ class ServerParams:
     max_body_s : float
         How long a request's body may take over HTTP, and its head, and a kept connection without
         a request; then the connection ends, with 408 if a head has come.
+    max_handshake_s : float
+        How long who has connected may take to say what is spoken; of TLS, until that is agreed on.
     name : str
         What ServerMetadata answers.
     shared_memory : bool or None
@@ -115,6 +117,7 @@ class ServerParams:
     front_end: FrontEnd = FrontEnd.AUTO
     max_streams: int = MAX_STREAMS
     max_body_s: float = 60.0
+    max_handshake_s: float = 5.0
     name: str = "surplus"
     shared_memory: bool | None = None
     tls_cert: str = ""
@@ -157,8 +160,9 @@ class ServerParams:
         for name in ("memory_limit_bytes", "response_cache_bytes", "max_connections_per_client"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, must be at least 0")
-        if not self.max_body_s > 0:  # nan, too
-            raise ValueError(f"max_body_s is {self.max_body_s}, must be above 0")
+        for name in ("max_body_s", "max_handshake_s"):
+            if not getattr(self, name) > 0:  # nan, too
+                raise ValueError(f"{name} is {getattr(self, name)}, must be above 0")
         if bool(self.tls_cert) != bool(self.tls_key):
             raise ValueError("tls_cert and tls_key go together")
         if self.tls_client_ca and not self.tls_cert:

@@ -80,6 +80,7 @@ def test_64_mib_by_default() -> None:
     [
         ("memory_limit_bytes", -1),
         ("max_body_s", 0),
+        ("max_handshake_s", 0),
         ("max_body_s", float("nan")),
         ("max_streams", 0),
     ],

@@ -246,10 +246,10 @@ def test_second_signal_ends_the_drain(process):
     assert process.returncode == 0
 
 
-def test_a_client_that_says_nothing_loses_its_connection(monkeypatch):
+@pytest.mark.parametrize("front_end", [FrontEnd.NATIVE, FrontEnd.PYTHON])
+def test_a_client_that_says_nothing_loses_its_connection(front_end):
     """It holds a file descriptor, of which there are so many."""
-    monkeypatch.setattr(server_module, "_HANDSHAKE_MS", 50)
-    thread = ServerThread(ServerParams(grpc_port=0))
+    thread = ServerThread(ServerParams(grpc_port=0, front_end=front_end, max_handshake_s=0.05))
     try:
         host, port = thread.url.split(":")
         with socket.create_connection((host, int(port)), timeout=60) as silent:

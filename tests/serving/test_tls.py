@@ -72,8 +72,10 @@ def params_of(shown: tls.Identity, front_end: FrontEnd, client_ca: str = "") -> 
     )
 
 
-def started(shown: tls.Identity, front_end: FrontEnd, client_ca: str = "") -> ServerThread:
-    server = ServerThread(params_of(shown, front_end, client_ca))
+def started(
+    shown: tls.Identity, front_end: FrontEnd, client_ca: str = "", **more: float
+) -> ServerThread:
+    server = ServerThread(replace(params_of(shown, front_end, client_ca), **more))
     server.serve("identity", identity())
     return server
 
@@ -234,7 +236,7 @@ def test_what_is_no_tls_ends_its_connection_only(server, server_identity, said: 
 
 @pytest.fixture
 def native(server_identity: tls.Identity) -> Iterator[ServerThread]:
-    server = started(server_identity, FrontEnd.NATIVE)
+    server = started(server_identity, FrontEnd.NATIVE, max_handshake_s=0.5)
     yield server
     server.stop()
 
@@ -247,7 +249,7 @@ def test_handshakes_that_are_not_finished_end(native, server_identity) -> None:
             connections.append(opened.enter_context(connected(native)))
             connections[-1].sendall(said)
         assert all(map(ends, connections))
-    assert is_live(channel_to(native, server_identity.ca))
+    until(lambda: is_live(channel_to(native, server_identity.ca)))
 
 
 def test_a_hello_that_trickles_in_ends(native) -> None:

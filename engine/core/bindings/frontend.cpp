@@ -89,7 +89,7 @@ frontend::Speaks speaks_of(const std::string& name) {
 void begin(PyFrontend* self, const std::vector<std::pair<int, std::string>>& listeners,
            const PyRegions& regions, std::size_t most_connections, std::uint32_t most_streams,
            std::size_t most_message_bytes, std::int64_t idle_ns, std::int64_t body_ns,
-           const PyTlsContext* tls, std::size_t most_of_a_client,
+           const PyTlsContext* tls, std::size_t most_of_a_client, std::int64_t handshake_ns,
            std::optional<std::tuple<int, int, int>> server) {
   frontend::FrontendParams params;
   for (const auto& [socket, speaks] : listeners)
@@ -98,6 +98,7 @@ void begin(PyFrontend* self, const std::vector<std::pair<int, std::string>>& lis
   params.most_connections = most_connections;
   params.most_of_a_client = most_of_a_client;
   params.idle_ns = idle_ns;
+  params.handshake_ns = handshake_ns;
   params.connection.most_message_bytes = most_message_bytes;
   params.connection.most_streams = most_streams;
   params.connection.body_ns = body_ns;
@@ -120,7 +121,8 @@ void bind_frontend(nb::module_& m) {
                          "A thread that speaks gRPC and REST, and answers without Python.")
       .def("__init__", &begin, "listeners"_a, "regions"_a, "most_connections"_a, "most_streams"_a,
            "most_message_bytes"_a, "idle_ns"_a, "body_ns"_a, "tls"_a.none() = nb::none(),
-           "most_of_a_client"_a = 0, "server"_a.none() = nb::none(),
+           "most_of_a_client"_a = 0, "handshake_ns"_a = frontend::FrontendParams{}.handshake_ns,
+           "server"_a.none() = nb::none(),
            R"(Serve sockets that listen, which are the front end's from now on.
 
 Each with what is spoken over its connections: grpc, rest, or either.
