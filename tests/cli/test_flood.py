@@ -21,6 +21,11 @@ from surplus import models
 WAIT_S = 60
 FLOOD = 400
 LIMITED = ["sh", "-c", 'ulimit -n 200; exec "$@"', "sh"]
+PATIENT = [
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 100),  # else up to seconds after there is room
+]
 HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 
 
@@ -71,7 +76,7 @@ def _http_status(address: str, method: str, path: str, body: str = "") -> int:
 
 def _grpc_is_live(address: str) -> bool:
     """As a patient client asks; the limit is on all of its attempts."""
-    with grpc.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
+    with grpc.insecure_channel(address, options=PATIENT) as channel:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
         request = service_pb2.ServerLiveRequest()
         return stub.ServerLive(request, wait_for_ready=True, timeout=WAIT_S).live
