@@ -114,8 +114,7 @@ class EventQueue {
   std::array<std::uint64_t, most_near> what_;
   std::size_t near_count_ = 0;
   Candidate next_{never_ns, 0};
-  std::vector<Event>
-      far_;  // a heap; none is before the next, and there is none unless near is full
+  std::vector<Event> far_;  // a heap of later ones, empty unless there are most_near others
 };
 
 }  // namespace placement

@@ -162,12 +162,4 @@ Ns Problem::copy_ns(Index source, Index target, std::int64_t size_bytes) const {
   return later(hold_ns(link, size_bytes), link.latency_ns);
 }
 
-Ns Problem::slowed_ns(Index task, Index device, std::int64_t busy) const {
-  const std::vector<double>& slowdown = this->device(device).slowdown;
-  const Ns ns = service_ns(task, device);
-  if (slowdown.empty()) return ns;
-  const auto place = std::min(static_cast<std::size_t>(busy), slowdown.size()) - 1;
-  return whole_ns(static_cast<double>(ns) * slowdown[place]);
-}
-
 }  // namespace placement

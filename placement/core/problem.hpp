@@ -1,6 +1,7 @@
 // The placement problem as flat arrays: what placement/problem.py means, without a Python object.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -141,7 +142,13 @@ class Problem {
   /// From the start of a copy between two devices' memories until its data is there; as hold_ns.
   [[nodiscard]] Ns copy_ns(Index source, Index target, std::int64_t size_bytes) const;
   /// Service time of a task that starts with so many busy lanes, its own included; as hold_ns.
-  [[nodiscard]] Ns slowed_ns(Index task, Index device, std::int64_t busy) const;
+  [[nodiscard]] Ns slowed_ns(Index task, Index device, std::int64_t busy) const {
+    const std::vector<double>& slowdown = this->device(device).slowdown;
+    const Ns ns = service_ns(task, device);
+    if (slowdown.empty()) return ns;
+    const auto place = std::min(static_cast<std::size_t>(busy), slowdown.size()) - 1;
+    return whole_ns(static_cast<double>(ns) * slowdown[place]);
+  }
 
  private:
   std::size_t cell(Index task, Index device) const noexcept {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <limits>
 #include <vector>
 
 #include "moment.hpp"
@@ -25,11 +25,7 @@ class Streams {
     if (query_->launched_ns[at(task)] < 0) queue_.push(query_->key(task));
   }
   /// A running task has ended.
-  void end(Index task) noexcept {
-    is_due_ = true;
-    std::ranges::replace(running_, task, nobody);
-    query_->is_running[at(task)] = 0;
-  }
+  void end(Index task) noexcept;
   /// Something else has happened after which a task may be submitted or start: a moment has come,
   /// or a task lacks fewer inputs.
   void wake() noexcept { is_due_ = true; }
@@ -62,21 +58,28 @@ class Streams {
   void wake_at(Ns moment_ns) { query_->events.push(moment_ns, Happening::wakes, device_); }
   [[nodiscard]] bool submit_one(Ns now_ns);
   [[nodiscard]] bool submit_ahead(Ns now_ns);
-  void consider_successors(Index running, std::optional<Prospect>& best) const;
-  /// Keeps the task if it is more urgent than the best and some lane is free when its inputs are.
-  void consider(Key key, Ns inputs_ns, std::optional<Prospect>& best) const;
-  /// When all that a task lacks will be there; none if it lacks more than running tasks make.
-  [[nodiscard]] std::optional<Ns> inputs_ns(Index task) const;
+  void consider_successors(Index running, Prospect& best) const;
+  /// Keeps a task that is more urgent than the best if some lane is free when its inputs are there.
+  void consider(Key key, Ns inputs_ns, Prospect& best) const;
+  /// When all that a task lacks will be there; never if it lacks more than running tasks make.
+  [[nodiscard]] Ns inputs_ns(Index task) const;
   void submit(Index task, Ns now_ns);
   [[nodiscard]] bool start_all(Ns now_ns);
-  [[nodiscard]] bool is_idle(std::size_t lane) const noexcept {
-    return running_[lane] == nobody && next_[lane] == nobody;
-  }
+  /// Counts the lanes of each kind.
+  void count() noexcept;
+
+  static constexpr Ns never_ns = std::numeric_limits<Ns>::max();
+  /// Behind all tasks.
+  static constexpr Key last_key{never_ns, std::numeric_limits<Index>::max()};
 
   Query* query_;
   Index device_;
+  Ns submit_ns_;
   ReadyQueue queue_;
   std::vector<Index> running_, next_;  // by lane: who runs, who was submitted behind
+  std::int64_t idle_ = 0;              // lanes without any task
+  std::int64_t open_ = 0;              // that run, with nobody behind
+  std::int64_t submitted_ = 0;         // for which somebody was submitted
   Ns free_ns_ = 0;
   bool is_due_ = false;         // whether anything has happened since the last dispatch
   std::vector<Index> started_;  // within start_all
