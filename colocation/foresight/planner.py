@@ -22,8 +22,8 @@ from surplus.colocation.frame.predictor import PREDICTORS
 from surplus.colocation.frame.query import Outcome
 from surplus.colocation.simulation.simulator import Setting, simulate
 
-_HEATS = (Heat(99, 250, 1.0), Heat(8, 700, 1.5), Heat(4, 1500, 1.0))
-_LEAD = 0.01
+_HEATS = (Heat(99, 250, 1.0), Heat(10, 700, 1.5), Heat(5, 1500, 1.0))
+_LEAD = 0.005
 _HEATS_AGAIN = (Heat(99, 250, 1.0), Heat(4, 700, 1.5))
 _LEAD_AGAIN = 0.02
 """Going over costs something: queries that ran in part, times that were learnt."""

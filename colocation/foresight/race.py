@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 Trial = Callable[[str, int], float | None]
 """Way, heat -> share of the queries in time; None if the way cannot serve."""
@@ -48,16 +49,18 @@ def winner(ways: Sequence[str], trial: Trial, heats: Sequence[Heat], lead: float
     Returns
     -------
     str
-        The first way that is all but perfect in the first heat runs the rest of the heats alone
-        with those before it: where all is easy a race is short.
+        The first way that is all but perfect in the first heat runs all the others at once, and
+        wins if it is so in each of them: where all is easy a race is short.
 
     Raises
     ------
     ValueError
         If no way can serve.
     """
+    trial = cache(trial)
     left = list(ways)
     scores = dict.fromkeys(ways, 0.0)
+    easy = True
     for number, heat in enumerate(heats):
         if number and len(left) == 1:
             break
@@ -68,14 +71,13 @@ def winner(ways: Sequence[str], trial: Trial, heats: Sequence[Heat], lead: float
                 continue
             able.append(name)
             scores[name] += found * heat.queries
-            if not number and found >= _PERFECT and len(able) >= _LEAST_TRIED:
-                break
+            if not number and easy and found >= _PERFECT:
+                easy = all((trial(name, k) or 0.0) >= _PERFECT for k in range(1, len(heats)))
+                if easy:
+                    return name
         left = sorted(able, key=lambda name: (-scores[name], ways.index(name)))
     if not left:
         raise ValueError("no way of serving can serve these services")
     total = sum(heat.queries for heat in heats)
     close = [name for name in left if scores[name] >= scores[left[0]] - lead * total]
     return min(close, key=ways.index)
-
-
-_LEAST_TRIED = 1

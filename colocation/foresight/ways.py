@@ -9,6 +9,10 @@ from functools import cache
 from surplus.colocation.frame.planner import Demand
 from surplus.colocation.policies.names import PolicySpec, policy_spec
 
+_MOST = 1000
+"""Divisions of devices that are tried, at most: a fraction of a second."""
+
+_FINE: dict[str, object] = {"levels": 12}
 _OWN: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
     "columns": ("columns", {}, {}),
     "columns_coarse": ("columns", {"gain": 0.25}, {}),
@@ -20,13 +24,62 @@ _OWN: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
     "columns_greedy": ("columns", {}, {"look_ahead": False}),
     "columns_short": ("columns", {}, {"blocking": 0.5}),
     "columns_sure": ("columns", {}, {"sure": 0.99}),
+    "columns_scarce": ("columns", {}, {"attainable": 0.65}),
+    "columns_scarcer": ("columns", {}, {"attainable": 0.4}),
+    "columns_short_scarce": ("columns", {}, {"blocking": 0.5, "attainable": 0.65}),
+    "columns_fine": ("columns", _FINE, {"width": 0.9, "attainable": 0.8, "reserve": False}),
+    "columns_fine_short": ("columns", _FINE, {"patience": 1.0, "blocking": 0.5, "thrift": 1.3}),
+    "columns_fine_sure": (
+        "columns",
+        _FINE,
+        {"width": 0.5, "blocking": 0.5, "attainable": 0.8, "sure": 0.99},
+    ),
+    "columns_fine_urgent": (
+        "columns",
+        _FINE,
+        {
+            "patience": 0.5,
+            "fill": 0.3,
+            "blocking": 0.5,
+            "attainable": 0.35,
+            "sure": 0.7,
+            "reserve": False,
+        },
+    ),
+    "columns_steady": (
+        "columns",
+        {"gain": 0.25, "steady": True},
+        {
+            "patience": 0.5,
+            "width": 1.0,
+            "blocking": 1.0,
+            "thrift": 2.0,
+            "attainable": 0.5,
+            "sure": 0.7,
+            "reserve": False,
+        },
+    ),
     "lanes": ("whole", {}, {}),
     "gpulets": ("gpulet", {}, {}),
+    "gpulets_scarce": ("gpulet", {}, {"attainable": 0.4}),
+    "ideal_scarce": ("gpulet_ideal", {"most": _MOST}, {"attainable": 0.4}),
     "static": ("knee_shares", {"static": True}, {}),
 }
 """Planner, its options, and those of ``priced``."""
 
-_OTHERS = ("max_throughput_drop", "gpulet_int", "clockwork", "sjf_drop", "dstack_fill", "nexus")
+_IDEAL = PolicySpec("ideal", "duty_cycle", planner="gpulet_ideal", planner_options={"most": _MOST})
+_OTHERS = (
+    "max_throughput_drop",
+    "gpulet_int",
+    _IDEAL.name,
+    "clockwork",
+    "edf_drop",
+    "sjf_drop",
+    "dstack_fill",
+    "dstack_at_knee",
+    "gslice_drop",
+    "nexus",
+)
 _OF_PARTS = ("core_order",)
 _OF_GROUPS = ("abacus", "abacus_pipelined")
 _OF_CORES = ("prema", "planaria", "veltair", "veltair_scheduling_only", "layer_wise_extra")
@@ -41,6 +94,8 @@ def way(name: str) -> PolicySpec:
     ValueError
         If there is none of that name.
     """
+    if name == _IDEAL.name:
+        return _IDEAL
     if name not in _OWN:
         return policy_spec(name)
     planner, planner_options, options = _OWN[name]

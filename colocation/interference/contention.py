@@ -19,6 +19,9 @@ from surplus.colocation.profiles.bandwidth import filled, stretched
 Batch = tuple[int, int, int]
 """Service, items, share in percent."""
 
+Used = tuple[float, float]
+"""Utilisation of cache and of memory."""
+
 
 @INTERFERENCES.register("contention")
 class Contention:
@@ -63,6 +66,7 @@ class Contention:
         self._costs = (l2_cost, dram_cost)
         self._half = half
         self._scaled = _by_service(names, scaled or {})
+        self._known: dict[Batch, Used] = {}
 
     def of(self, services: Sequence[int]) -> Contention:
         """The same law for some of the services, which have these indices here."""
@@ -70,23 +74,34 @@ class Contention:
         own._l2, own._dram, own._scaled = (
             [values[k] for k in services] for values in (self._l2, self._dram, self._scaled)
         )
+        own._known = {}
         return own
 
     def slowdown_ppm(self, group: Group, others: Sequence[Group]) -> int:
         """The worst of the pieces of the group beside all pieces of its neighbours."""
-        beside = [row for other in others for row in _batches(other)]
-        extra = max(sum(self.extra(own, other) for other in beside) for own in _batches(group))
+        beside = [self._used(row) for other in others for row in _batches(other)]
+        own = [self._used(row) for row in _batches(group)]
+        extra = max(sum(self._extra(one, other) for other in beside) for one in own)
         return UNIT_PPM + round(extra * UNIT_PPM)
 
     def extra(self, own: Batch, other: Batch) -> float:
         """Extra time of a batch beside another, as a fraction."""
-        (l2, dram), (other_l2, other_dram) = self.utilisation(*own), self.utilisation(*other)
-        return self._costs[0] * l2 * other_l2 + self._costs[1] * dram * other_dram
+        return self._extra(self._used(own), self._used(other))
 
-    def utilisation(self, service: int, items: int, share_percent: int) -> tuple[float, float]:
+    def utilisation(self, service: int, items: int, share_percent: int) -> Used:
         """Of cache and memory, by a batch alone on a share."""
         used = filled(items, self._half) / stretched(self._scaled[service], share_percent)
         return self._l2[service] * used, self._dram[service] * used
+
+    def _extra(self, own: Used, other: Used) -> float:
+        return self._costs[0] * own[0] * other[0] + self._costs[1] * own[1] * other[1]
+
+    def _used(self, batch: Batch) -> Used:
+        """Utilisation, found once for each batch: neighbours ask again whenever one comes."""
+        found = self._known.get(batch)
+        if found is None:
+            found = self._known[batch] = self.utilisation(*batch)
+        return found
 
 
 def _batches(group: Group) -> list[Batch]:

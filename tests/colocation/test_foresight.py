@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from surplus.colocation import policy_spec, simulate
+from surplus.colocation.families.normal_load import at_load
+from surplus.colocation.families.registry import family_scenario
 from surplus.colocation.foresight import planner
 from surplus.colocation.foresight.imagined import imagined_load
 from surplus.colocation.foresight.planner import Foresight
@@ -46,14 +48,27 @@ def test_the_best_of_all_heats_wins() -> None:
 
 
 def test_a_race_ends_where_all_is_easy() -> None:
-    asked: list[str] = []
+    asked: list[tuple[str, int]] = []
 
     def trial(name: str, number: int) -> float | None:
-        asked.append(name)
+        asked.append((name, number))
         return None if name == "x" else 1.0
 
     assert winner(["x", "y", "z"], trial, [Heat(9, 10, 1.0), Heat(9, 10, 1.0)], 0.0) == "y"
-    assert asked == ["x", "y"]
+    assert asked == [("x", 0), ("y", 0), ("y", 1)]
+
+
+def test_a_first_heat_that_is_easy_does_not_end_a_race() -> None:
+    """What begins empty is in time at first, however it ends."""
+    shares = {"x": (1.0, 0.6), "y": (1.0, 0.9), "z": (0.99, 0.95)}
+    asked: list[tuple[str, int]] = []
+
+    def trial(name: str, number: int) -> float | None:
+        asked.append((name, number))
+        return shares[name][number]
+
+    assert winner(list(shares), trial, [Heat(9, 10, 1.0), Heat(9, 10, 1.0)], 0.0) == "z"
+    assert len(asked) == len(set(asked)) == 6
 
 
 def test_a_race_without_able_ways_says_so() -> None:
@@ -176,3 +191,22 @@ def test_going_over_to_and_from_every_way_is_sound(
     modes = {view.mode for _, view in run.record.views}
     assert modes == {name, "columns"}
     assert in_time(run) > len(setting.load) / 4
+
+
+def test_our_rule_is_tried_with_time_that_is_scarce() -> None:
+    """Batches of these models leave parts of the device empty, so that prices come too late."""
+    scenario = at_load(family_scenario("knees", 2), 0.92, 800)
+    setting = scenario.setting()
+    chosen, plain = (in_time(simulate(setting, policy_spec(n))) for n in ("surplus", "priced"))
+    assert chosen > 1.03 * plain
+
+
+def test_the_ideal_division_is_tried_and_its_search_is_bounded() -> None:
+    spec = way("ideal")
+    assert spec.dispatcher == policy_spec("gpulet_ideal").dispatcher
+    devices = tuple(ServingDevice(f"gpu{k}") for k in range(4))
+    demand = replace(SETTING.demand, devices=devices, rates_per_s=(900.0, 300.0))
+    assert {"ideal", "ideal_scarce"} <= set(ways_for(demand, groups=False))
+    plans = [set_up(demand, own).deployment for own in (spec, policy_spec("gpulet_ideal"))]
+    assert plans[0] == plans[1]
+    assert 0 < spec.planner_options["most"] <= 1000

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import example, given, settings
@@ -25,10 +27,11 @@ from surplus.colocation.policies.gpulet.duty_cycle import (
     saturated_cycle,
 )
 from surplus.colocation.policies.gpulet.floor import Floor
+from surplus.colocation.policies.gpulet.ideal import GpuletIdeal
 from surplus.colocation.policies.gpulet.latency_table import LatencyTable
 from surplus.colocation.policies.gpulet.packing import Packing, PackingParams
 from surplus.colocation.policies.gpulet.planner import Gpulet
-from surplus.colocation.policies.gpulet.scheduler import RateParams
+from surplus.colocation.policies.gpulet.scheduler import Attempt, RateParams, Scheduler
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.profiles.bandwidth import Bandwidth
 from surplus.colocation.results.validate_plan import PlannedBatch, validate_plan
@@ -217,6 +220,27 @@ def test_the_judge_sees_each_broken_promise() -> None:
     assert any("turns of" in text for text in slow)
 
 
+def test_a_search_tries_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Algorithm 1 in both orders, and between them seven of all divisions and orders."""
+    tried: list[tuple[tuple[int, ...], ...]] = []
+    attempt = Scheduler.attempt
+
+    def counted(own: Scheduler, *args: Any, **options: Any) -> Attempt:
+        tried.append(tuple(args[2]))
+        return attempt(own, *args, **options)
+
+    monkeypatch.setattr(Scheduler, "attempt", counted)
+    demand = demand_of([9000, 9000, 9000], [60, 45, 100], devices=4)
+    some = GpuletIdeal(most=7).plan(demand)
+    assert len(tried) == 9
+    assert len(set(tried[1:-1])) == 7
+    assert not validate_plan(demand, some)
+    tried.clear()
+    assert GpuletIdeal(most=10_000).plan(demand) == GpuletIdeal().plan(demand)
+    with pytest.raises(ValueError, match="most must be"):
+        GpuletIdeal(most=-1)
+
+
 def test_padding_is_for_high_counts() -> None:
     assert RateParams().padded_per_s(100.0) == 100.0
     assert RateParams(0.99, 0.5).padded_per_s(100.0) == pytest.approx(132.9, abs=0.1)
@@ -256,6 +280,15 @@ def test_contention_grows_with_both_and_with_the_batch() -> None:
     assert divided.slowdown_ppm(group(0, 4, 25), [group(1, 12)]) == UNIT_PPM + 75_000
     with pytest.raises(ValueError, match="unknown service 'c'"):
         Contention(["a"], {"c": 0.1}, {})
+
+
+def test_contention_of_a_batch_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = Contention(["a"], {"a": 0.5}, {})
+    utilisation = Mock(wraps=law.utilisation)
+    monkeypatch.setattr(law, "utilisation", utilisation)
+    assert law.extra((0, 4, 100), (0, 4, 100)) == law.extra((0, 4, 100), (0, 4, 100)) > 0
+    utilisation.assert_called_once_with(0, 4, 100)
+    assert law.of([0]).extra((0, 4, 100), (0, 4, 50)) > 0
 
 
 @pytest.mark.parametrize("path", sorted(FILES.glob("*.toml")), ids=lambda path: path.stem)

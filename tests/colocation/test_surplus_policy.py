@@ -6,6 +6,7 @@ import itertools
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -186,3 +187,14 @@ def test_batches_are_shorter_where_others_cannot_wait_for_them() -> None:
         ends = zip(record.outcome, load.service, strict=True)
         answered.append(sum(end == Outcome.IN_TIME and who == 0 for end, who in ends))
     assert answered[1] > answered[0]
+
+
+def test_time_has_a_price_where_no_more_of_a_device_can_be_filled() -> None:
+    """Batches are in time on 80 % of it only, and the rest stays empty."""
+    services = [service("a", slo_ms=25, max_batch=8)]
+    times = np.cumsum(np.random.default_rng(1).exponential(1.2, 1000))
+    load = load_of(services, [times.tolist()], duration_ms=2000)
+    setting = setting_of(services, load, [6], [0.5], [830], knee_percent=80)
+    assert in_time(run(setting, attainable=0.4)) > 1.2 * in_time(run(setting))
+    with pytest.raises(ValueError, match="attainable"):
+        run(setting, attainable=0.0)

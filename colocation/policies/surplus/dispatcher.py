@@ -73,7 +73,7 @@ class Priced:
         self._times = BatchTimes(context.predictor)
         self._ratios = TimeRatios(len(services), params.sure)
         horizon_ns = _HORIZON_TARGETS * max(service.slo_ns for service in services)
-        self._market = Market(values, horizon_ns)
+        self._market = Market(values, horizon_ns, params.attainable)
         self._savings = Savings()
         self._grouping = Grouping(self._ratios, self._market, self._savings)
         self._fair = FairShare(len(services), params.guarantee)

@@ -20,7 +20,7 @@ _LEAST = 16
 """Arrivals after which sizes are known a little; and again at each doubling."""
 _ABOVE = 1.0 + 1e-9
 """The service that sets the price is not above it, whatever rounding says."""
-_ATTAINABLE = 0.97
+ATTAINABLE = 0.97
 """Part of the devices that batches of whole shares fill."""
 
 
@@ -33,6 +33,8 @@ class Market:
         Of a query, by service.
     horizon_ns : int
         For which queries are counted.
+    attainable : float
+        Part of the devices that can be filled; what waits beyond it gives time a price.
 
     Attributes
     ----------
@@ -47,10 +49,13 @@ class Market:
         Mean of the queries' items, by service.
     """
 
-    def __init__(self, values: Sequence[float], horizon_ns: int) -> None:
+    def __init__(
+        self, values: Sequence[float], horizon_ns: int, attainable: float = ATTAINABLE
+    ) -> None:
         count = len(values)
         self.values = values
         self.horizon_ns = horizon_ns
+        self._attainable = attainable
         self._rates = RateMonitor([0.0] * count, _WINDOW_NS, _WINDOWS)
         self._next_ns = 0
         self._arrivals = 0
@@ -77,7 +82,7 @@ class Market:
         horizon_s = self.horizon_ns / NS_PER_S
         rates = self._rates.rates_per_s(now_ns)
         self.per_ns = [rate / NS_PER_S for rate in rates]
-        capacity = _ATTAINABLE * _FULL_PERCENT * devices * self.horizon_ns
+        capacity = self._attainable * _FULL_PERCENT * devices * self.horizon_ns
         self.price = Price(
             *self.solve(waiting, rates, self.works, self.values, horizon_s, capacity)
         )

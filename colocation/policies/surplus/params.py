@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from surplus.colocation.policies.surplus.market import ATTAINABLE
+
 
 @dataclass(frozen=True)
 class PricedParams:
@@ -33,6 +35,9 @@ class PricedParams:
         Quantile of the learnt times within which a batch must end in time.
     priced : bool
         Whether what is not worth its price waits for what is.
+    attainable : float
+        Part of the devices that can be filled, > 0: with more to do time has a price. Little where
+        shares and batches do not fit together, so that much of a device stays empty.
     skip : bool
         Whether first queries of a queue are given up for a larger batch, where that is worth more.
     reserve : bool
@@ -62,6 +67,7 @@ class PricedParams:
     together: bool = False
     sure: float = 0.9
     priced: bool = True
+    attainable: float = ATTAINABLE
     skip: bool = True
     reserve: bool = True
     look_ahead: bool = True
@@ -73,6 +79,8 @@ class PricedParams:
         if not self.patience > 0 or not 0 < self.sure < 1:
             text = f"got {self.patience} and {self.sure}"
             raise ValueError(f"patience must be > 0, sure between 0 and 1, {text}")
+        if not 0 < self.attainable <= 1:
+            raise ValueError(f"attainable must be above 0 and at most 1, got {self.attainable}")
         if not min(self.thrift, self.blocking) >= 0:
             text = f"got {self.thrift} and {self.blocking}"
             raise ValueError(f"thrift and blocking must be >= 0, {text}")
