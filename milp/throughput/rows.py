@@ -25,8 +25,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ortools.sat.python import cp_model
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 _SCALE = 1 << 40
 """Prices are rounded to this part of one: of loads of seconds that loses less than a nanosecond."""

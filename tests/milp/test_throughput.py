@@ -1,6 +1,5 @@
 import itertools
 import json
-from pathlib import Path
 
 import pytest
 
@@ -8,10 +7,8 @@ from surplus.milp.cli import main
 from surplus.milp.errors import SolverUnavailableError
 from surplus.milp.params import SolveParams
 from surplus.milp.result import Status
-from surplus.milp.solvers import cpsat_load
-from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
+from surplus.milp.solvers.job import SolverReport, SolverStatus
 from surplus.milp.throughput import search
-from surplus.milp.throughput.answers import devices_of, values_of
 from surplus.milp.throughput.search import solve_throughput
 from surplus.placement import ContradictionError, Problem, Task
 from surplus.placement.occupancy import Occupancy
@@ -74,39 +71,6 @@ def test_a_solvers_optimum_is_no_proof_of_a_placement_that_is_not_as_good(monkey
     assert found.status is Status.FEASIBLE
     assert found.gap > 0
     assert found.message == "cpsat solved its model, but no placement of that load is known"
-
-
-def _job(problem: Problem, tmp_path: Path) -> SolverJob:
-    """What the solver's process is asked, with everything on its default device as the start."""
-    path = tmp_path / "problem.json"
-    path.write_text(problem.to_json())
-    start = values_of([task.default_device for task in problem.tasks])
-    return SolverJob("cpsat_load", str(path), start, time_limit_s=30.0, gap=0.0, threads=1)
-
-
-def test_what_the_relaxation_gave_stays_where_the_solver_finds_nothing(
-    monkeypatch, tmp_path
-) -> None:
-    silent = SolverReport(SolverStatus.UNSOLVED, 5.0, message="UNKNOWN")
-    monkeypatch.setattr(cpsat_load, "solved", lambda *args: silent)
-    job, told = _job(UNPROVEN, tmp_path), []
-    found = cpsat_load.run(job, told.append)
-    assert (found.status, found.message) == (SolverStatus.FEASIBLE, "UNKNOWN")
-    devices = devices_of(UNPROVEN, found.values)
-    assert found.objective == Occupancy(UNPROVEN, devices).busiest()[1]
-    assert told[0].bound <= found.objective < 1.02 * told[0].bound
-
-
-def test_without_a_relaxation_the_solver_begins_with_what_is_known(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(cpsat_load, "relaxation", lambda model, limit_s: None)
-    found = cpsat_load.run(_job(UNPROVEN, tmp_path), lambda report: None)
-    assert found.status is SolverStatus.OPTIMAL
-
-
-def test_a_rounding_that_meets_the_bound_needs_no_solver(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(cpsat_load, "solved", lambda *args: pytest.fail("asked"))
-    found = cpsat_load.run(_job(two_devices([(6, 6)] * 4), tmp_path), lambda report: None)
-    assert (found.objective, found.bound) == (12, 12)
 
 
 def test_other_solvers_are_refused() -> None:
