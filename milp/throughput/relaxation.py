@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ortools.linear_solver import pywraplp
 
 from surplus.milp.throughput.model import LoadModel
-from surplus.milp.throughput.rows import Row, proven_bound, rows_of
+from surplus.milp.throughput.rows import LinearRow, proven_bound, rows_of
 
 _MS_PER_S = 1_000
 
@@ -68,7 +68,7 @@ def relaxation(model: LoadModel, limit_s: float) -> Relaxation | None:
 
 
 def _constraint(
-    solver: pywraplp.Solver, columns: Sequence[pywraplp.Variable], row: Row
+    solver: pywraplp.Solver, columns: Sequence[pywraplp.Variable], row: LinearRow
 ) -> pywraplp.Constraint:
     endless = solver.infinity()
     constraint = solver.Constraint(
@@ -79,7 +79,9 @@ def _constraint(
     return constraint
 
 
-def _prices(model: LoadModel, rows: Sequence[Row], duals: Sequence[float]) -> dict[str, float]:
+def _prices(
+    model: LoadModel, rows: Sequence[LinearRow], duals: Sequence[float]
+) -> dict[str, float]:
     """Of the rows that the load is in: each is of one resource, in the order of their making."""
     load = model.load.index
     of_load = [

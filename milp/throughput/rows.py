@@ -38,7 +38,7 @@ _ENDLESS = 1 << 62
 
 
 @dataclass(frozen=True)
-class Row:
+class LinearRow:
     """A linear constraint.
 
     Parameters
@@ -54,7 +54,7 @@ class Row:
     most: int | None = None
 
 
-def rows_of(program: cp_model.CpModel) -> list[Row]:
+def rows_of(program: cp_model.CpModel) -> list[LinearRow]:
     """What of a program is linear, in its order; all else is left out, as a relaxation may.
 
     Columns are the program's variables by index.
@@ -62,7 +62,7 @@ def rows_of(program: cp_model.CpModel) -> list[Row]:
     return [row for constraint in program.proto.constraints for row in _rows(constraint)]
 
 
-def proven_bound(rows: Sequence[Row], prices: Sequence[float], load: int) -> int:
+def proven_bound(rows: Sequence[LinearRow], prices: Sequence[float], load: int) -> int:
     """What the least load is not below, by the prices of rows; 0 if they prove nothing.
 
     Parameters
@@ -87,7 +87,7 @@ def proven_bound(rows: Sequence[Row], prices: Sequence[float], load: int) -> int
     return max(0, -(-(constant - sum(w for w in work.values() if w > 0)) // weight))
 
 
-def _rows(constraint: cp_model.ConstraintProto) -> Iterator[Row]:
+def _rows(constraint: cp_model.ConstraintProto) -> Iterator[LinearRow]:
     given = list(constraint.enforcement_literal)
     if constraint.has_linear() and not given:
         linear = constraint.linear
@@ -95,12 +95,12 @@ def _rows(constraint: cp_model.ConstraintProto) -> Iterator[Row]:
         terms = defaultdict[int, int](int)
         for column, coefficient in zip(linear.vars, linear.coeffs, strict=True):
             terms[column] += coefficient
-        yield Row(tuple(terms.items()), _finite(least), _finite(most))
+        yield LinearRow(tuple(terms.items()), _finite(least), _finite(most))
     elif constraint.has_exactly_one() and not given:
-        yield Row(tuple((literal, 1) for literal in constraint.exactly_one.literals), 1, 1)
+        yield LinearRow(tuple((literal, 1) for literal in constraint.exactly_one.literals), 1, 1)
     elif constraint.has_bool_and() and len(given) == 1:
         for literal in constraint.bool_and.literals:
-            yield Row(((literal, 1), (given[0], -1)), least=0)
+            yield LinearRow(((literal, 1), (given[0], -1)), least=0)
 
 
 def _finite(side: int) -> int | None:

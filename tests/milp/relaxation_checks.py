@@ -20,7 +20,7 @@ from surplus.milp.throughput.answers import devices_of, values_of
 from surplus.milp.throughput.exchange import exchanged
 from surplus.milp.throughput.model import LoadModel
 from surplus.milp.throughput.relaxation import relaxation
-from surplus.milp.throughput.rows import Row, proven_bound, rows_of
+from surplus.milp.throughput.rows import LinearRow, proven_bound, rows_of
 from surplus.placement.load_bounds import load_bound_ns
 from surplus.placement.occupancy import Occupancy
 from surplus.placement.random_graphs import inception, small_random
@@ -90,9 +90,9 @@ def what_is_not_linear_is_left_out():
     program.add(a + 2 * b + a <= 2)
     program.add(b >= 1).only_enforce_if(c)
     assert rows_of(program) == [
-        Row(((0, 1), (1, 1)), 1, 1),
-        Row(((2, 1), (0, -1)), least=0),
-        Row(((0, 2), (1, 2)), most=2),
+        LinearRow(((0, 1), (1, 1)), 1, 1),
+        LinearRow(((2, 1), (0, -1)), least=0),
+        LinearRow(((0, 2), (1, 2)), most=2),
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from surplus.milp.deadline import Deadline
 from surplus.milp.throughput.exchange import exchanged
-from surplus.milp.throughput.rows import Row, proven_bound
+from surplus.milp.throughput.rows import LinearRow, proven_bound
 from surplus.placement.occupancy import Occupancy
 from tests.milp.clock import Clock
 from tests.milp.problems import two_devices
@@ -34,7 +34,7 @@ def test_in_a_process_with_or_tools(check):
 def test_prices_by_hand():
     # D >= 6 v, 2 D >= 10 (1 - v): at one price each 3 D >= 10 - 4 v >= 6, at 5 and 3 11 D >= 30.
     load, v = 1, 0
-    rows = [Row(((v, 6), (load, -1)), most=0), Row(((v, -10), (load, -2)), most=-10)]
+    rows = [LinearRow(((v, 6), (load, -1)), most=0), LinearRow(((v, -10), (load, -2)), most=-10)]
     assert proven_bound(rows, [-1.0, -1.0], load) == 2
     assert proven_bound(rows, [-5.0, -3.0], load) == 3
     # Prices of the wrong side prove nothing, nor does none.
