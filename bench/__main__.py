@@ -59,7 +59,7 @@ TABLES = (
     "dstack_golden",
     "dstack_gains",
     "dstack_steps",
-    "dstack_four_t4s",
+    "dstack_four_gpus",
     "gpulet_interference",
     "gpulet_population",
     "gpulet_capacity",

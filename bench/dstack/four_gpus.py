@@ -1,6 +1,6 @@
 """D-STACK (TCC'24) on four T4s, section 7.A, on emulated GPUs, live: one process and one a GPU.
 
-``python -m bench dstack_four_t4s``. One process has all GPUs, and its policy sends each query where
+``python -m bench dstack_four_gpus``. One process has all GPUs, and its policy sends each query where
 there is room; a process a GPU has its own queries, a fourth of the load, as behind a balancer that
 knows nothing. The processes of the latter run at the same time. A policy's simulation of the former
 is beside it. **No GPU took part**: times are charged by a roofline of a T4, answers were recorded.
@@ -29,7 +29,7 @@ from surplus.colocation import policy_spec, simulate, summarise
 from surplus.colocation.frame.clock import NS_PER_S
 from surplus.colocation.scenarios.live_file import read_to_measure
 
-TABLE = "dstack_four_t4s"
+TABLE = "dstack_four_gpus"
 MODULE = "bench.dstack.on_t4s"
 GPUS = 4
 ONE, EACH, SIMULATED = "one process", "a process a GPU", "one process, simulated"
