@@ -1,10 +1,10 @@
 """D-STACK (TCC'24) on four T4s, section 7.A, on emulated GPUs, live: one process and one a GPU.
 
 ``python -m bench dstack_four_gpus``. One process has all GPUs, and its policy sends each query
-where there is room; a process a GPU has its own queries, a fourth of the load, as behind a balancer that
-knows nothing. The processes of the latter run at the same time. A policy's simulation of the former
-is beside it. **No GPU took part**: times are charged by a roofline of a T4, answers were recorded.
-Rows are kept as they come; the same command goes on where it was stopped.
+where there is room; a process a GPU has its own queries, a fourth of the load, as behind a balancer
+that knows nothing. The processes of the latter run at the same time. A policy's simulation of the
+former is beside it. **No GPU took part**: times are charged by a roofline of a T4, answers were
+recorded. Rows are kept as they come; the same command goes on where it was stopped.
 """
 
 from __future__ import annotations
