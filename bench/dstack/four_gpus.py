@@ -15,18 +15,17 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from statistics import fmean
 from typing import Any
 
-from bench.dstack.on_t4s import SCENARIO, measure, on
+from bench.dstack.on_t4s import SCENARIO, figures, measure, on, traced
 from bench.infrastructure import result_file
 from bench.infrastructure.contender_process import ContenderProcess
 from bench.infrastructure.resumable import Key, Row, Table, fill
 from bench.infrastructure.strangers import strangers_ns
 from surplus.colocation import policy_spec, simulate, summarise
-from surplus.colocation.frame.clock import NS_PER_S
+from surplus.colocation.results.metrics import jain
 from surplus.colocation.scenarios.live_file import read_to_measure
 
 TABLE = "dstack_four_gpus"
@@ -47,8 +46,8 @@ def measured(key: Key, seconds: float, seeds: Sequence[int]) -> Row:
     else:
         found = _live(policy, contender, seconds, seeds)
     spent_ns = (time.monotonic_ns() - began_ns) * (os.cpu_count() or 1)
-    offered = sum(one["offered"] for one in found)
-    in_time = sum(one["in_time"] for one in found)
+    services = [service for one in found for service in one["by_service"]]
+    offered, in_time = (sum(column) for column in zip(*services, strict=True))
     return {
         "policy": policy,
         "contender": contender,
@@ -88,31 +87,20 @@ def _asked(
 def _together(run: Sequence[dict[str, Any]]) -> dict[str, Any]:
     services = zip(*(one["by_service"] for one in run), strict=True)
     return {
-        "offered": sum(one["offered"] for one in run),
-        "in_time": sum(one["in_time"] for one in run),
         "by_service": [[sum(column) for column in zip(*rows, strict=True)] for rows in services],
         "decision_ns": fmean(one["decision_ns"] for one in run),
     }
 
 
 def _simulated(policy: str, seconds: float, seed: int) -> dict[str, Any]:
-    scenario = replace(on(GPUS), seed=seed * GPUS, duration_ns=round(seconds * NS_PER_S))
+    scenario = traced(on(GPUS), seconds, seed * GPUS)
     setting = scenario.setting()
     run = simulate(setting, policy_spec(policy))
-    summary = summarise(run, setting.load, scenario.services, GPUS)
-    return {
-        "offered": summary.total.offered,
-        "in_time": summary.total.in_time,
-        "by_service": [[one.offered, one.in_time] for one in summary.services],
-        "decision_ns": summary.decision_mean_ns,
-    }
+    return figures(summarise(run, setting.load, scenario.services, GPUS))
 
 
 def _fairness(run: dict[str, Any]) -> float:
-    """Jain's index of the services' goodput."""
-    shares = [in_time / max(1, offered) for offered, in_time in run["by_service"]]
-    squares = sum(share * share for share in shares)
-    return sum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
+    return jain([in_time / max(1, offered) for offered, in_time in run["by_service"]])
 
 
 def main() -> None:

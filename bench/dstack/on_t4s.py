@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from surplus.colocation import Scenario, read_scenario
+from surplus.colocation import RunSummary, Scenario, read_scenario
 from surplus.colocation.frame.clock import NS_PER_S
 from surplus.colocation.scenarios.live_file import read_to_measure
 from surplus.engine.scheduling.measure import GroupMeasureParams
@@ -31,6 +31,19 @@ def on(gpus: int) -> Scenario:
     return replace(scaled, devices=whole.devices[:gpus], live=live)
 
 
+def traced(scenario: Scenario, seconds: float, seed: int) -> Scenario:
+    """The scenario with a trace of its own, of so many seconds."""
+    return replace(scenario, seed=seed, duration_ns=round(seconds * NS_PER_S))
+
+
+def figures(summary: RunSummary) -> dict[str, Any]:
+    """Of a run, what adds up over processes."""
+    return {
+        "by_service": [[one.offered, one.in_time] for one in summary.services],
+        "decision_ns": summary.decision_mean_ns,
+    }
+
+
 def measure(rounds: int) -> None:
     """Measure what a T4 is charged for each model, batch and share, and keep it."""
     asked = read_to_measure(SCENARIO)
@@ -46,17 +59,9 @@ def main() -> None:
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
         asked: dict[str, Any] = json.loads(line)
-        duration_ns = round(asked["seconds"] * NS_PER_S)
-        traced = replace(scenario, seed=asked["seed"], duration_ns=duration_ns)
-        _, (live,) = compare_live(traced, [asked["policy"]], backend)
-        total = live.summary.total
-        found = {
-            "offered": total.offered,
-            "in_time": total.in_time,
-            "by_service": [[one.offered, one.in_time] for one in live.summary.services],
-            "decision_ns": live.summary.decision_mean_ns,
-        }
-        print(json.dumps(found), flush=True)
+        own = traced(scenario, asked["seconds"], asked["seed"])
+        _, (live,) = compare_live(own, [asked["policy"]], backend)
+        print(json.dumps(figures(live.summary)), flush=True)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,7 @@ from surplus.colocation.frame.profile import LatencyProfile
 from surplus.colocation.frame.service import Service
 
 
-def least_per_item(
-    service: Service, profile: LatencyProfile, most_items: int, sequence: int
-) -> list[float]:
+def least_per_item(service: Service, profile: LatencyProfile, sequence: int) -> list[float]:
     """Percent times ns of a device that an item holds at least, in a batch that can be in time.
 
     ``LeastWork`` with the profile's times instead of drawn ones, for any arrivals.
@@ -21,14 +19,12 @@ def least_per_item(
     ----------
     profile : LatencyProfile
         As of ``cheapest``.
-    most_items : int
-        Of a query; 1 to the service's largest batch.
 
     Returns
     -------
     list of float
-        By the items of a query, from 1: its batch is at least as large. Infinite where none can be
-        in time. Times the items it is what the query holds.
+        By the items of a query, from 1 to the service's largest batch: its batch is at least as
+        large. Infinite where none can be in time. Times the items it is what the query holds.
     """
     uneven = isinstance(profile, CheapestCores) and service.operators > 1
     most_ns = inf if uneven else service.slo_ns * service.operators  # of parts each may be in time
@@ -41,6 +37,5 @@ def least_per_item(
                 continue  # the profile has no such share: nobody can run it
             if took_ns <= most_ns:
                 least = min(least, share_percent * took_ns / batch)
-        if batch <= most_items:
-            rows.append(least)
+        rows.append(least)
     return rows[::-1]

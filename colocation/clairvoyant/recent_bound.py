@@ -13,9 +13,9 @@ answered; then the bound is what was answered.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import inf
+from operator import mul
 from typing import NamedTuple
 
 from surplus.colocation.clairvoyant.cheapest_cores import cheapest
@@ -123,12 +123,13 @@ class RecentBound:
         whole = self._most(offered, FULL_PERCENT * (held * self._slot_ns + after_ns))
         apart = sum(self._most(slot.offered, self._of(slot)) for slot in slots)
         in_time = sum(slot.in_time for slot in slots)
+        work = sum(map(mul, *self._possible(offered)))
         return Recent(
             len(numbers) * self._slot_ns,
             offered.total(),
             in_time,
             max(in_time, min(whole, apart)),
-            self._works(offered.items()) / (FULL_PERCENT * len(numbers) * self._slot_ns),
+            work / (FULL_PERCENT * len(numbers) * self._slot_ns),
         )
 
     def _of(self, slot: _Slot) -> float:
@@ -137,13 +138,16 @@ class RecentBound:
 
     def _most(self, offered: Counter[_Kind], capacity: float) -> float:
         """The optimum of the linear program."""
-        kinds = [kind for kind in offered if self._work(kind) < inf]
-        works = [self._work(kind) for kind in kinds]
-        return price_of([offered[kind] for kind in kinds], works, [1.0] * len(kinds), capacity).most
+        counts, works = self._possible(offered)
+        return price_of(counts, works, [1.0] * len(counts), capacity).most
 
-    def _works(self, counts: Iterable[tuple[_Kind, int]]) -> float:
-        works = ((self._work(kind), count) for kind, count in counts)
-        return sum(work * count for work, count in works if work < inf)
+    def _possible(self, offered: Counter[_Kind]) -> tuple[list[int], list[float]]:
+        """Queries that can be in time, and the work of each, by kind."""
+        works = [self._work(kind) for kind in offered]
+        return (
+            [count for count, work in zip(offered.values(), works, strict=True) if work < inf],
+            [work for work in works if work < inf],
+        )
 
     def _work(self, kind: _Kind) -> float:
         """Percent times ns of a query; infinite if it is late whatever is done."""
@@ -155,9 +159,8 @@ class RecentBound:
         """Percent times ns of an item, by the items of a query."""
         key = (service, sequence)
         if key not in self._known:
-            own = self._demand.services[service]
-            profile = self._profiles[service]
-            self._known[key] = least_per_item(own, profile, own.max_batch, sequence)
+            own, profile = self._demand.services[service], self._profiles[service]
+            self._known[key] = least_per_item(own, profile, sequence)
         return self._known[key]
 
     def _forget(self, number: int) -> None:

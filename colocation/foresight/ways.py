@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 
 from surplus.colocation.frame.planner import Demand
 from surplus.colocation.policies.names import PolicySpec, policy_spec
@@ -67,11 +66,17 @@ _OWN: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
 }
 """Planner, its options, and those of ``priced``."""
 
-_IDEAL = PolicySpec("ideal", "duty_cycle", planner="gpulet_ideal", planner_options={"most": _MOST})
+_WAYS: dict[str, PolicySpec] = {
+    name: PolicySpec(name, "priced", options, planner, planner_options)
+    for name, (planner, planner_options, options) in _OWN.items()
+}
+_WAYS["ideal"] = PolicySpec("ideal", "duty_cycle", {}, "gpulet_ideal", {"most": _MOST})
+"""Those that are no policies by themselves."""
+
 _OTHERS = (
     "max_throughput_drop",
     "gpulet_int",
-    _IDEAL.name,
+    "ideal",
     "clockwork",
     "edf_drop",
     "sjf_drop",
@@ -85,7 +90,6 @@ _OF_GROUPS = ("abacus", "abacus_pipelined")
 _OF_CORES = ("prema", "planaria", "veltair", "veltair_scheduling_only", "layer_wise_extra")
 
 
-@cache
 def way(name: str) -> PolicySpec:
     """What a way of serving is made of.
 
@@ -94,12 +98,7 @@ def way(name: str) -> PolicySpec:
     ValueError
         If there is none of that name.
     """
-    if name == _IDEAL.name:
-        return _IDEAL
-    if name not in _OWN:
-        return policy_spec(name)
-    planner, planner_options, options = _OWN[name]
-    return PolicySpec(name, "priced", options, planner, planner_options)
+    return _WAYS[name] if name in _WAYS else policy_spec(name)
 
 
 def ways_for(demand: Demand, groups: bool) -> list[str]:

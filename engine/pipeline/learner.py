@@ -16,6 +16,7 @@ from surplus.engine.examples.made_up import example_inputs
 from surplus.engine.lifeline import end_with_parent
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.same_answers import same_bytes
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.unread import Unread
 
@@ -53,8 +54,7 @@ def _same_bits(
     if whole.inputs != model.inputs or whole.outputs != model.outputs:
         return False
     given = dict(inputs if inputs is not None else example_inputs(model.graph, path))
-    ours, theirs = model.run(given), whole.run(given)
-    return all(ours[name].tobytes() == theirs[name].tobytes() for name in theirs)
+    return same_bytes(whole.run(given), model.run(given))
 
 
 def _give_way() -> None:

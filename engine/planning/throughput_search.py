@@ -152,9 +152,7 @@ class ThroughputSearch:
         try:
             kept = all(same_answers(own, model, self.inputs) for model in challenger.models)
         except ExecutionError as error:
-            if self.has_lost():
-                raise
-            _log.warning("no throughput plan: %s", error)
+            self._do_without(error)
             return False
         if not kept:
             _log.info("%s answers with other bits elsewhere", challenger.judged.candidate.name)
@@ -184,9 +182,7 @@ class ThroughputSearch:
         try:
             contest.play(self.clock() + self.time_ns)
         except ExecutionError as error:
-            if self.has_lost():
-                raise
-            _log.warning("no throughput plan: %s", error)
+            self._do_without(error)
             return None
         self._tell(contest, mine, [other.judged for other in others], in_flight)
         best = _shown_best(contest, len(models))
@@ -207,6 +203,12 @@ class ThroughputSearch:
         copies = chosen.judged.replication
         homes = () if copies is None else copies.homes
         return ThroughputPlan(chosen.models[0].plan, grounds, homes)
+
+    def _do_without(self, error: ExecutionError) -> None:
+        """A query failed: raise that again where a device was lost."""
+        if self.has_lost():
+            raise error
+        _log.warning("no throughput plan: %s", error)
 
     @staticmethod
     def _tell(

@@ -7,34 +7,41 @@ library, which need not even give the same bits on one lane.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.segmentation.plan import Plan, Segment
+
+_Kind = Callable[[str], object]
+"""What of a device's name counts."""
 
 
 def same_bits(plan: Plan, other: Plan) -> bool:
     """Whether both have the same segments on the same devices, whatever their widths and order."""
-    return plan.source_hash == other.source_hash and _sessions(plan) == _sessions(other)
+    return _are_alike(plan, other, str)
 
 
 def same_cuts(plan: Plan, other: Plan) -> bool:
     """Whether both have the same segments, those of GPUs on whichever of them."""
-    return plan.source_hash == other.source_hash and _cuts(plan) == _cuts(other)
+    return _are_alike(plan, other, lambda device: traits_of(device).is_host)
 
 
-def _cuts(plan: Plan) -> frozenset[object]:
+def _are_alike(plan: Plan, other: Plan, kind: _Kind) -> bool:
+    sessions = _sessions(plan, kind), _sessions(other, kind)
+    return plan.source_hash == other.source_hash and sessions[0] == sessions[1]
+
+
+def _sessions(plan: Plan, kind: _Kind) -> frozenset[object]:
     return frozenset(
         (
-            traits_of(plan.devices[s.device]).is_host,
-            *(s.tasks, s.inputs, s.outputs, s.joins, s.shards),
+            kind(plan.devices[s.device]),
+            s.tasks,
+            s.inputs,
+            s.outputs,
+            s.joins,
+            s.shards,
             _kernels(s),
         )
-        for s in plan.segments
-    )
-
-
-def _sessions(plan: Plan) -> frozenset[object]:
-    return frozenset(
-        (plan.devices[s.device], s.tasks, s.inputs, s.outputs, s.joins, s.shards, _kernels(s))
         for s in plan.segments
     )
 

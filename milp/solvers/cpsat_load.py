@@ -6,6 +6,7 @@ than known placements are. CP-SAT by itself finds none like it among thousands o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -46,7 +47,7 @@ def run(job: SolverJob, report: Report) -> SolverReport:
     found = solved(model, replace(job, start=start.values), report, began_s)
     if found.status is SolverStatus.INFEASIBLE:
         return found
-    if not found.values or _load_ns(problem, found.values) > start.objective:
+    if not found.values or _load_ns(problem, devices_of(problem, found.values)) > start.objective:
         return replace(start, bound=found.bound, message=found.message)
     return found
 
@@ -55,13 +56,13 @@ def _start(
     problem: Problem, known: Values, relaxed: Relaxation, deadline: Deadline
 ) -> SolverReport:
     """The better of what is known and, unless memories are short, the rounded relaxation."""
-    best = devices_of(problem, known)
+    starts = [devices_of(problem, known)]
     if not binding_capacities(problem):
-        rounded = exchanged(problem, relaxed.device_of(), relaxed.prices, deadline)
-        best = min(best, rounded, key=lambda devices: Occupancy(problem, devices).busiest()[1])
-    values = values_of(best)
-    return SolverReport(SolverStatus.FEASIBLE, None, _load_ns(problem, values), values)
+        starts.append(exchanged(problem, relaxed.device_of(), relaxed.prices, deadline))
+    loads = [_load_ns(problem, devices) for devices in starts]
+    best = loads.index(min(loads))
+    return SolverReport(SolverStatus.FEASIBLE, None, loads[best], values_of(starts[best]))
 
 
-def _load_ns(problem: Problem, values: Values) -> float:
-    return float(Occupancy(problem, devices_of(problem, values)).busiest()[1])
+def _load_ns(problem: Problem, device_of: Sequence[int]) -> float:
+    return float(Occupancy(problem, device_of).busiest()[1])

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <tuple>
 #include <vector>
 
@@ -31,7 +30,7 @@ struct Event {
 /// sorted list an event belongs. What is beyond those is a heap. Not thread-safe.
 class EventQueue {
  public:
-  EventQueue() { near_ns_.fill(never_ns); }
+  EventQueue() { near_ns_.fill(end_of_times_ns); }
 
   [[nodiscard]] bool empty() const noexcept { return near_count_ == 0; }
   /// When the next event is; later than all times if there is none.
@@ -52,7 +51,7 @@ class EventQueue {
     if (far_.empty()) {
       --near_count_;
       set(next_.place, near_ns_[near_count_], what_[near_count_]);
-      near_ns_[near_count_] = never_ns;
+      near_ns_[near_count_] = end_of_times_ns;
     } else {
       refill(next_.place);
     }
@@ -61,9 +60,9 @@ class EventQueue {
   }
 
   void clear() noexcept {
-    near_ns_.fill(never_ns);
+    near_ns_.fill(end_of_times_ns);
     near_count_ = 0;
-    next_ = {never_ns, 0};
+    next_ = {end_of_times_ns, 0};
     far_.clear();
   }
 
@@ -76,7 +75,6 @@ class EventQueue {
     std::size_t place;
   };
 
-  static constexpr Ns never_ns = std::numeric_limits<Ns>::max();
   static constexpr std::size_t most_near = 16;
 
   static std::uint64_t packed(Happening what, Index index) noexcept {
@@ -113,7 +111,7 @@ class EventQueue {
   std::array<Ns, most_near> near_ns_;  // never beyond those that there are
   std::array<std::uint64_t, most_near> what_;
   std::size_t near_count_ = 0;
-  Candidate next_{never_ns, 0};
+  Candidate next_{end_of_times_ns, 0};
   std::vector<Event> far_;  // a heap of later ones, empty unless there are most_near others
 };
 

@@ -131,7 +131,7 @@ void Streams::consider_successors(Index running, Prospect& best) const {
 }
 
 void Streams::consider(Key key, Ns inputs_ns, Prospect& best) const {
-  Ns first_ns = never_ns;
+  Ns first_ns = end_of_times_ns;
   for (std::size_t lane = 0; lane < running_.size(); ++lane) {
     if (running_[lane] == nobody || next_[lane] != nobody) continue;
     const Ns end_ns = query_->end_ns[at(running_[lane])];
@@ -153,7 +153,7 @@ Ns Streams::inputs_ns(Index task) const {
   };
   for (const Index tensor : query_->problem.inputs_of(task)) look_at(tensor);
   for (const Index tensor : query_->holds.inputs_of(task)) look_at(tensor);
-  return count == query_->missing[at(task)] ? latest_ns : never_ns;
+  return count == query_->missing[at(task)] ? latest_ns : end_of_times_ns;
 }
 
 void Streams::submit(Index task, Ns now_ns) {

@@ -68,9 +68,8 @@ class Streams {
   /// Counts the lanes of each kind.
   void count() noexcept;
 
-  static constexpr Ns never_ns = std::numeric_limits<Ns>::max();
   /// Behind all tasks.
-  static constexpr Key last_key{never_ns, std::numeric_limits<Index>::max()};
+  static constexpr Key last_key{end_of_times_ns, std::numeric_limits<Index>::max()};
 
   Query* query_;
   Index device_;
