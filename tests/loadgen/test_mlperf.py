@@ -182,7 +182,7 @@ def test_a_server_that_goes_away_ends_a_run_that_says_what_there_was(
     with subprocess.Popen(
         [*command, "--inputs", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        while len(identity.requests) < 22:  # 20 of them are the warm-up's
+        while len(identity.ended) < 22:  # 20 of them are the warm-up's
             assert process.poll() is None
         identity.end()
         said, error = process.communicate(timeout=120)
