@@ -9,16 +9,24 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from surplus.engine import _core
 from surplus.engine.native import newest
 
 _log = logging.getLogger(__name__)
 
 WORKSPACE_VARIABLE = "CUBLAS_WORKSPACE_CONFIG"
-WORKSPACE = ":4096:2:16:8"
-"""8 MiB for each of cuBLAS' handles, of which every session of a lane has one.
+WORKSPACE = ":32768:1"
+"""32 MiB in one block for each of cuBLAS' handles, of which each lane has one.
 
-By itself cuBLAS takes 32 MiB on Hopper, says its documentation.
+By itself cuBLAS takes 64 MiB on Hopper. With less than one block of 32 MiB products whose inner side
+is long take up to 2.6 times as long there (docs/PERFORMANCE.md, "cuBLAS' workspace").
 """
+
+WORKSPACE_A_SESSION = ":4096:2:16:8"
+"""8 MiB, where another library's cuBLAS came first, and every session has a handle of its own."""
+
+SHARED_CUBLAS = Path(_core.__file__).with_name("libsurplus_cublas.so")
+"""In front of cuBLAS: gives the sessions of a lane one handle (core/cublas/cublas_lanes.cpp)."""
 
 _RUNTIME = "libcudart.so.*"
 LIBRARIES = (
@@ -43,9 +51,9 @@ TENSORRT_LIBRARIES = ("libnvinfer.so.10", "libnvonnxparser.so.10")
 def preload(folders: tuple[Path, ...] | None = None, *, runtime: str = "") -> tuple[Path, ...]:
     """Load what NVIDIA's packages have of them, for all libraries of the process to see.
 
-    Before them, the size of cuBLAS' workspaces is set for the process, unless that was done: the
-    core counts them by it. What is missing there is left to the dynamic linker; ONNX Runtime names
-    what that does not find.
+    Before them what stands in front of cuBLAS, and the size of cuBLAS' workspaces is set for the
+    process, unless that was done: the core counts them by it. What is missing there is left to the
+    dynamic linker; ONNX Runtime names what that does not find.
 
     Parameters
     ----------
@@ -60,7 +68,9 @@ def preload(folders: tuple[Path, ...] | None = None, *, runtime: str = "") -> tu
     tuple of Path
         What was loaded, in that order.
     """
-    os.environ.setdefault(WORKSPACE_VARIABLE, WORKSPACE)
+    shared = ctypes.CDLL(str(SHARED_CUBLAS), mode=ctypes.RTLD_GLOBAL)
+    is_shared = bool(shared.surplus_cublas_is_first())
+    os.environ.setdefault(WORKSPACE_VARIABLE, WORKSPACE if is_shared else WORKSPACE_A_SESSION)
     where = tuple(_folders()) if folders is None else folders
     patterns = [pattern for pattern in LIBRARIES if not (runtime and pattern == _RUNTIME)]
     chosen = [Path(runtime)] if runtime else []

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surplus import models
+from surplus.engine.cuda_libraries import WORKSPACE, WORKSPACE_A_SESSION
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,12 @@ _NO_MODEL = (ModelSpec("none"),)
 _WORKSPACES = (ModelSpec("none"), ModelSpec("none", {"workspace": "of the library"}))
 """With cuBLAS' workspace as the engine sets it, and as cuBLAS does."""
 
+_WORKSPACE_SIZES = tuple(
+    ModelSpec("none", {"workspace": size})
+    for size in (WORKSPACE, WORKSPACE_A_SESSION, ":16:8", "of the library")
+)
+"""The engine's two, the least that NVIDIA names, and cuBLAS' own."""
+
 _SMALL_WIDE = (ModelSpec("random_wide", {"depth": 6, "grain": 64, "kind": "matmul", "width": 12}),)
 _SMALL_LINEAR = (ModelSpec("lenet"),)
 _SMALL_DLRM = (ModelSpec("dlrm", {"batch": 4, "rows": 500, "tables": 4, "width": 16}),)
@@ -78,11 +85,12 @@ _SMALL_DLRM = (ModelSpec("dlrm", {"batch": 4, "rows": 500, "tables": 4, "width":
 def first() -> tuple[Part, ...]:
     """What a first GPU must be asked, one question a part: five minutes at most, whatever hangs."""
     return (
-        Part("session_cost", _WORKSPACES, 10, limit_s=50),
+        Part("session_cost", _WORKSPACES, 10, limit_s=40),
         Part("poll_in_capture", _NO_MODEL, 5, limit_s=40),
-        Part("confinement", _NO_MODEL, 10, limit_s=50),
-        Part("launch_rate", _NO_MODEL, 12, limit_s=60),
-        Part("poll_cost", _NO_MODEL, 5, limit_s=40),
+        Part("confinement", _NO_MODEL, 10, limit_s=45),
+        Part("launch_rate", _NO_MODEL, 12, limit_s=50),
+        Part("poll_cost", _NO_MODEL, 5, limit_s=35),
+        Part("products", _WORKSPACE_SIZES, 5, limit_s=10),
     )
 
 

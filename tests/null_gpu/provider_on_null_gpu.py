@@ -229,6 +229,25 @@ def test_lanes_and_partitions_share_weights(
     assert subject.gpu()["used_bytes"] < 1.2 * subject.weight_bytes
 
 
+def test_sessions_of_a_lane_share_a_cublas_handle(
+    cuda: NullCuda, opened: list[_core.Machine], tmp_path: Path
+) -> None:
+    path, inputs = built("lenet", tmp_path)
+    machine = on("cpu:1,cuda:0:2", opened)
+    subjects = [Subject(machine, path, captured=captured) for captured in (False, True, False)]
+    for subject in subjects:
+        subject.run(inputs, 8)
+    handles = ctypes.CDLL("libcublas.so.13").nullCublasHandles
+    assert handles() <= machine.stats()["devices"][GPU]["lanes"]
+    assert ctypes.CDLL("libcublas.so.13").nullCublasMath() == 0  # as the next session expects it
+    counted = [subject.gpu()["memory_bytes"] for subject in subjects]
+    more = Subject(machine, path)
+    assert more.gpu()["memory_bytes"] == counted[-1]
+    del subjects, subject, more
+    machine.close()
+    assert handles() == 0
+
+
 def test_kernels_keep_to_their_partition(
     cuda: NullCuda, opened: list[_core.Machine], tmp_path: Path
 ) -> None:

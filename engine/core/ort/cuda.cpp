@@ -7,6 +7,7 @@
 #include "devices/cuda/host_kernel.hpp"
 #include "files/onnx_float32.hpp"
 #include "ort/cuda_kernel.hpp"
+#include "ort/shared_cublas.hpp"
 #include "ort/types.hpp"
 #include "ort/value.hpp"
 
@@ -54,6 +55,8 @@ class OrtCudaBackend final : public cuda::Backend {
                          providers},
         device);
   }
+
+  void forget(cuda::StreamHandle lane) const override { ort::SharedCublas::forget(lane); }
 
  private:
   const int ordinal_;

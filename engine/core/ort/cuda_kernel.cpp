@@ -49,7 +49,7 @@ class SessionReplay final : public cuda::Replay {
   SessionReplay(const CudaSegment& segment, const cuda::Launch& launch, const Infos& inputs,
                 const Infos& outputs)
       : launch_(launch),
-        workspace_(launch_.count_outside(workspace_bytes())),
+        workspace_(count_workspace(launch_.memory(), launch_.lane())),
         inputs_(make(inputs)),
         outputs_(make(outputs)) {
     session_ = std::make_unique<CudaSession>(segment, launch_, CudaSession::Mode::capture);
@@ -91,7 +91,7 @@ class SessionReplay final : public cuda::Replay {
 }  // namespace
 
 void CudaSessionKernel::open(const cuda::DeviceParts& device, std::uint32_t lane) const {
-  auto workspace = device.memory.count_outside(workspace_bytes());
+  auto workspace = count_workspace(device.memory, lane);
   cuda::Launch launch(device.api, device.streams, device.memory, device.pinned, lane);
   auto session = std::make_unique<CudaSession>(segment_, launch);
   if (lanes_ == 0) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ort/cuda_providers.hpp"
+#include "ort/shared_cublas.hpp"
 #include "ort/types.hpp"
 
 namespace engine::ort {
@@ -65,15 +66,17 @@ std::size_t workspace_bytes(std::string_view config) noexcept {
   return total;
 }
 
-std::size_t workspace_bytes() noexcept {
+std::shared_ptr<const void> count_workspace(cuda::DevicePool& memory, std::uint32_t lane) {
   const char* const config = std::getenv("CUBLAS_WORKSPACE_CONFIG");
-  return config == nullptr ? 0 : workspace_bytes(config);
+  const std::size_t bytes = config == nullptr ? 0 : workspace_bytes(config);
+  return shares_cublas() ? memory.count_shared(lane, bytes) : memory.count_outside(bytes);
 }
 
 CudaSession::CudaSession(const CudaSegment& segment, cuda::Launch& launch, Mode mode)
     : segment_(segment), api_(api()), options_(run_options(false)), draining_(run_options(true)) {
   launch.api().last_error.code();  // see run()
   const CudaAllocator::Scope scope(launch);
+  const SharedCublas cublas(launch.stream());
   const auto configure = [&](OrtSessionOptions* options) {
     append_cuda_providers(options, segment, launch.stream(), mode);
     for (const auto& [name, weight] : segment.weights)
@@ -133,6 +136,7 @@ void CudaSession::run(cuda::Launch& launch, bool drains) {
   // asked too early leaves one.
   launch.api().last_error.code();
   const CudaAllocator::Scope scope(launch);
+  const SharedCublas cublas(launch.stream());
   OrtStatus* const status =
       api_.run_with_binding(session_->get(), (drains ? draining_ : options_).get(), binding_.get());
   if (status == nullptr) return;

@@ -20,8 +20,11 @@ namespace engine::ort {
 /// What cuBLAS takes of a GPU's memory for each handle by the text of CUBLAS_WORKSPACE_CONFIG, as
 /// in ":4096:2:16:8": pairs of KiB and a count. 0 for what is none.
 [[nodiscard]] std::size_t workspace_bytes(std::string_view config) noexcept;
-/// The same by what the process's environment says: of each session.
-[[nodiscard]] std::size_t workspace_bytes() noexcept;
+/// Counts what a session makes cuBLAS take, by what the process's environment says, towards the
+/// pool's limit: once for all sessions of a lane where they share it. Throws cuda::Error of code
+/// out_of_memory.
+[[nodiscard]] std::shared_ptr<const void> count_workspace(cuda::DevicePool& memory,
+                                                          std::uint32_t lane);
 
 /// What the sessions of one segment have in common, on whatever lane.
 struct CudaSegment {

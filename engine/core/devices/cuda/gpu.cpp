@@ -164,6 +164,8 @@ void Gpu::close() {
     memory_->close();
     pinned_->close();
   }
+  for (std::uint32_t lane = 0; params.backend && lane < in_stream; ++lane)
+    params.backend->forget(streams_->handle(lane));
   streams_.reset();
   green_contexts_.reset();
   if (resets) api_->device_reset.code();

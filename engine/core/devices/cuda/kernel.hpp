@@ -36,10 +36,8 @@ class Launch {
   void keep(Memory pinned) { kept_.push_back(std::move(pinned)); }
   /// What was kept so far, for the caller to hold until the stream has passed the submission.
   [[nodiscard]] std::vector<Memory> take_kept() noexcept { return std::exchange(kept_, {}); }
-  /// As DevicePool::count_outside.
-  [[nodiscard]] std::shared_ptr<const void> count_outside(std::size_t bytes) {
-    return memory_.count_outside(bytes);
-  }
+  /// That of the lane's stream.
+  [[nodiscard]] DevicePool& memory() noexcept { return memory_; }
   /// From now on memory comes from there.
   void use(std::shared_ptr<PrivatePool> memory) noexcept { private_ = std::move(memory); }
   /// A graph was launched instead of operators.
@@ -136,6 +134,8 @@ class Backend {
   /// it is also run and destroyed. Throws std::runtime_error.
   [[nodiscard]] virtual std::shared_ptr<const CudaKernel> adapt(
       std::shared_ptr<const Kernel> kernel, const DeviceParts& device) const = 0;
+  /// A lane's stream is about to go; what was open on it has gone, or is kept for good.
+  virtual void forget(StreamHandle lane) const { static_cast<void>(lane); }
 };
 
 }  // namespace engine::cuda

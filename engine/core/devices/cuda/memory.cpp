@@ -24,7 +24,8 @@ DevicePool::DevicePool(ApiPtr api, Streams& streams, const Params& params)
       device_(current_device(*api_)),
       streams_(streams),
       params_(params),
-      pools_(params.pools) {
+      pools_(params.pools),
+      shared_(params.pools) {
   const std::size_t share = params.reserve_bytes / params.pools;
   for (std::uint32_t pool = 0; share > 0 && pool < params.pools; ++pool) {
     if (!grow(pool, Ranges::rounded(share), 0)) throw exhausted(share);
@@ -165,6 +166,17 @@ std::shared_ptr<const void> DevicePool::count_outside(std::size_t bytes) {
             const std::lock_guard guard(pool->mutex_);
             pool->outside_bytes_ -= bytes;
           }};
+}
+
+std::shared_ptr<const void> DevicePool::count_shared(std::uint32_t stream, std::size_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto counted = shared_[stream].lock()) return counted;
+  }
+  auto counted = count_outside(bytes);
+  const std::lock_guard lock(mutex_);
+  shared_[stream] = counted;
+  return counted;
 }
 
 void DevicePool::give_back_idle() { trim(reserved_); }

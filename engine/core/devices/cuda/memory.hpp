@@ -59,6 +59,8 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   /// is held, as long as the returned lives. The submitting thread only; throws Error of code
   /// out_of_memory.
   [[nodiscard]] std::shared_ptr<const void> count_outside(std::size_t bytes);
+  /// The same for what all users of a stream share: counted once, as long as one of them lives.
+  [[nodiscard]] std::shared_ptr<const void> count_shared(std::uint32_t stream, std::size_t bytes);
   /// Gives the device back what is free and was not reserved. Throws Error.
   void give_back_idle();
   [[nodiscard]] Stats stats() const;
@@ -82,6 +84,7 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   std::set<std::byte*> reserved_;
   std::size_t device_bytes_ = 0, used_bytes_ = 0;
   std::size_t outside_bytes_ = 0;  ///< of libraries
+  std::vector<std::weak_ptr<const void>> shared_;  ///< by stream: what its users share
   bool closed_ = false, forgotten_ = false;
 };
 
