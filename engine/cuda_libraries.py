@@ -18,8 +18,8 @@ WORKSPACE_VARIABLE = "CUBLAS_WORKSPACE_CONFIG"
 WORKSPACE = ":32768:1"
 """32 MiB in one block for each of cuBLAS' handles, of which each lane has one.
 
-By itself cuBLAS takes 64 MiB on Hopper. With less than one block of 32 MiB products whose inner side
-is long take up to 2.6 times as long there (docs/PERFORMANCE.md, "cuBLAS' workspace").
+By itself cuBLAS takes 64 MiB on Hopper. With less than one block of 32 MiB products whose inner
+side is long take up to 2.6 times as long there (docs/PERFORMANCE.md, "cuBLAS' workspace").
 """
 
 WORKSPACE_A_SESSION = ":4096:2:16:8"

@@ -43,6 +43,8 @@ class Traits:
     probe : str
         How its operators are measured (``profiling/profiler.py``); empty for the host, whose are
         timed on the calibration walk, and for what is emulated.
+    least_captured : int
+        Of how many operators a segment must be, at least, to be captured as a graph.
     """
 
     is_host: bool = False
@@ -52,6 +54,7 @@ class Traits:
     is_lost_for_process: bool = False
     has_slow_first_runs: bool = False
     probe: str = ""
+    least_captured: int = 1
 
 
 @dataclass(frozen=True)

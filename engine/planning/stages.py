@@ -197,6 +197,7 @@ def _with_submission(
             for i, spec in away
             if spec.captured
         },
+        least_captured={i: spec.traits.least_captured for i, spec in away},
     )
 
 

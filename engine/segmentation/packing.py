@@ -36,7 +36,7 @@ def pack(
     groups: list[TaskGroup] = []
 
     def kind(c: Cluster) -> tuple[int, int, int, bool]:
-        return c.phase, c.device, c.width, service.is_captured(c.tasks, c.device)
+        return c.phase, c.device, c.width, service.may_be_captured(c.tasks, c.device)
 
     ordered = sorted(cut, key=lambda c: (kind(c), c.tasks[0]))
     for (_, device, width, _), members in groupby(ordered, key=kind):

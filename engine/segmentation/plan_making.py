@@ -101,9 +101,13 @@ def _submission(graph: Graph, group: TaskGroup, service: ServiceTimes) -> dict[s
     if service.is_captured(group.tasks, group.device):
         uncaptured_ns = service.uncaptured_ns(group.tasks, group.device)
         return {"launch_ns": launch_ns, "captured": True, "uncaptured_ns": uncaptured_ns}
-    off = group.device not in service.captured_ns
-    reason = "capture is off" if off else refusal_of(graph, group.tasks)
-    return {"launch_ns": launch_ns, "not_captured": reason or "no captured time in the profile"}
+    if service.may_be_captured(group.tasks, group.device):
+        reason = "too few operators for a graph to pay"
+    elif group.device not in service.captured_ns:
+        reason = "capture is off"
+    else:
+        reason = refusal_of(graph, group.tasks) or "no captured time in the profile"
+    return {"launch_ns": launch_ns, "not_captured": reason}
 
 
 def copies_of(

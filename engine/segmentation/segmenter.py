@@ -141,7 +141,7 @@ def _graphs(
                 yield name, whole
     lanes = list(zip(placement.device_of, _widths(placement), strict=True))
     cuts = _cuts(problem, [(*row, False) for row in lanes], params)
-    kinds = [(*row, service.is_captured((task,), row[0])) for task, row in enumerate(lanes)]
+    kinds = [(*row, service.may_be_captured((task,), row[0])) for task, row in enumerate(lanes)]
     if len(set(kinds)) > len(set(lanes)):
         for name, cut in _cuts(problem, kinds, params).items():
             cuts[f"{name} captures"] = cut

@@ -38,6 +38,9 @@ class ServiceTimes:
     captured_ns : mapping of int to sequence of (int or None)
         Service time of each task in a captured graph of operators; by device, of those that
         capture. None where a task cannot be captured (capture.py).
+    least_captured : mapping of int to int
+        Of how many operators a segment must be that is captured, at least; by device, 1 where it
+        is not said.
     tensor_ns : mapping of int to int
         What each tensor costs that a segment takes over or hands on; by device, where known.
     segment_ns, operator_ns : mapping of int to int
@@ -57,6 +60,7 @@ class ServiceTimes:
     submit_ns: Mapping[int, int] = field(default_factory=dict)
     launch_ns: Mapping[int, Sequence[int]] = field(default_factory=dict)
     captured_ns: Mapping[int, Sequence[int | None]] = field(default_factory=dict)
+    least_captured: Mapping[int, int] = field(default_factory=dict)
     tensor_ns: Mapping[int, int] = field(default_factory=dict)
     segment_ns: Mapping[int, int] = field(default_factory=dict)
     operator_ns: Mapping[int, int] = field(default_factory=dict)
@@ -99,10 +103,15 @@ class ServiceTimes:
         own_ns = self.task_ns[device, 1][task]
         return None if own_ns is None else own_ns + self.operator_ns.get(device, 0)
 
-    def is_captured(self, tasks: Sequence[int], device: int) -> bool:
-        """Whether ``tasks`` as one segment are submitted as one captured graph."""
+    def may_be_captured(self, tasks: Sequence[int], device: int) -> bool:
+        """Whether all of ``tasks`` can be part of a captured graph."""
         row = self.captured_ns.get(device)
         return row is not None and all(row[task] is not None for task in tasks)
+
+    def is_captured(self, tasks: Sequence[int], device: int) -> bool:
+        """Whether ``tasks`` as one segment are submitted as one captured graph."""
+        enough = len(tasks) >= self.least_captured.get(device, 1)
+        return enough and self.may_be_captured(tasks, device)
 
     def launches_ns(self, tasks: Sequence[int], device: int) -> int:
         """How long ``tasks`` as one segment keep the submitting thread after their start."""

@@ -100,7 +100,7 @@ def _merge_run(run: Sequence[TaskGroup], joining: _Joining) -> list[TaskGroup]:
     service = joining.service
 
     def captured(group: TaskGroup) -> bool:
-        return service.is_captured(group.tasks, group.device)
+        return service.may_be_captured(group.tasks, group.device)
 
     found: list[TaskGroup] = []
     for _, alike in groupby(run, key=captured):

@@ -22,6 +22,12 @@ from surplus.engine.native import find_cuda_library
 _CUDA = re.compile(
     r"cuda:(?P<name>[0-9]{1,3}(?:\.[1-9][0-9]?)?)(?:\[(?P<options>[^\[\]]*)\])?(?::(?P<lanes>[0-9]+))?"
 )
+_LEAST_CAPTURED = 4
+"""Launches of fewer operators take no longer than the copies of what a graph takes and hands on.
+
+Its session is a second one, too: some 16 MiB of an H100 and 20 ms of a load.
+"""
+
 _SMS = re.compile(r"(?P<count>[0-9]{1,4})sm")
 _TF32 = "tf32"
 _TENSORRT = "tensorrt"
@@ -42,7 +48,11 @@ class Cuda(Kind):
 
     name = "cuda"
     traits = Traits(
-        has_own_kernels=True, is_lost_for_process=True, has_slow_first_runs=True, probe="gpu"
+        has_own_kernels=True,
+        is_lost_for_process=True,
+        has_slow_first_runs=True,
+        probe="gpu",
+        least_captured=_LEAST_CAPTURED,
     )
 
     def parse(self, text: str) -> DeviceSpec:
