@@ -6,6 +6,7 @@ through which the CUDA provider calls its host: the second takes it from the fir
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from bench.gpu_check.onnxruntime_cuda import CUDA, captured_runner, runner
+from surplus.engine.cuda_libraries import WORKSPACE_VARIABLE
 
 Array = np.ndarray[Any, Any]
 
@@ -47,8 +49,14 @@ def isolated_runner(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        env=_environment(),
     )
     return _Caller(folder, process, address)
+
+
+def _environment() -> dict[str, str]:
+    """Ours, but for the size of cuBLAS' workspaces: the package has the library's own."""
+    return {key: value for key, value in os.environ.items() if key != WORKSPACE_VARIABLE}
 
 
 class _Caller:
