@@ -430,6 +430,12 @@ class CudaOptions:
     @lanes_at_once.setter
     def lanes_at_once(self, arg: int, /) -> None: ...
     @property
+    def lane_threads(self) -> bool:
+        """Whether each of several lanes has a thread for submissions that take long."""
+
+    @lane_threads.setter
+    def lane_threads(self, arg: bool, /) -> None: ...
+    @property
     def resets_when_lost(self) -> bool:
         """Whether closing a lost device resets CUDA, so that the GPU can be opened again."""
 

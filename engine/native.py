@@ -19,6 +19,9 @@ LIBRARY_VARIABLE = "SURPLUS_ORT_LIBRARY"
 CUDA_VARIABLE = "SURPLUS_CUDA_LIBRARY"
 """Environment variable that names CUDA's runtime library instead of the installed one."""
 
+LANE_THREADS_VARIABLE = "SURPLUS_CUDA_LANE_THREADS"
+"""Environment variable that takes CUDA's lanes their threads where it is 0: to compare with them."""
+
 _PLUGIN_VARIABLE = "SURPLUS_PLUGIN_"
 _PLUGIN_PACKAGE = "onnxruntime_ep_"
 _PLUGIN_PATTERN = "*onnxruntime_providers_*.so"
@@ -80,6 +83,11 @@ def find_cuda_library() -> str:
             if found is not None:
                 return str(found.resolve())
     return ""
+
+
+def wants_lane_threads() -> bool:
+    """Whether each of several lanes of a GPU may have a thread that submits for it."""
+    return os.environ.get(LANE_THREADS_VARIABLE) != "0"
 
 
 def plugin_variable(name: str) -> str:

@@ -53,6 +53,8 @@ void bind_devices(nb::module_& m) {
       .def_rw(
           "lanes_at_once", &CudaParams::lanes_at_once,
           "On how many lanes a segment is opened with its plan; on others when queries overlap.")
+      .def_rw("lane_threads", &CudaParams::lane_threads,
+              "Whether each of several lanes has a thread for submissions that take long.")
       .def_rw("resets_when_lost", &CudaParams::resets_when_lost,
               "Whether closing a lost device resets CUDA, so that the GPU can be opened again.");
   nb::class_<EmulatedParams>(m, "EmulatedOptions", "What only a device of kind \"emulated\" has.")

@@ -36,6 +36,7 @@ nb::dict stats(const PyMachine& self) {
     row["held"] = stats.devices[i].held;
     if (device.has_own_memory()) {
       row["replayed"] = stats.devices[i].replayed;
+      row["by_lanes"] = stats.devices[i].by_lanes;
       row["opened"] = stats.devices[i].opened;
       row["refused"] = stats.devices[i].refused;
       row["memory_bytes"] = stats.devices[i].memory_bytes;

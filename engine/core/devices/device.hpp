@@ -21,6 +21,7 @@ struct DeviceStats {
   int held = 0;                    ///< lanes whose operators outlive their queries (HeldLanes)
   std::uint64_t helper_wakes = 0;  ///< times that a caller who helps was woken from its sleep
   std::uint64_t replayed = 0;      ///< of the executed, those that launched a captured graph
+  std::uint64_t by_lanes = 0;      ///< kernels that a thread of a GPU's lane has launched
   std::uint64_t opened = 0;        ///< kernels that were opened on a further lane for overlaps
   std::uint64_t refused = 0;       ///< those of which that failed: they stay on their other lanes
   std::size_t memory_bytes = 0;    ///< of a GPU's memory, what the device holds

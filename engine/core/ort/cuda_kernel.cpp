@@ -6,6 +6,7 @@
 
 #include "devices/cuda/captures.hpp"
 #include "devices/cuda/graph.hpp"
+#include "devices/cuda/lane_threads.hpp"
 
 namespace engine::ort {
 
@@ -90,7 +91,17 @@ class SessionReplay final : public cuda::Replay {
 
 }  // namespace
 
+CudaSessionKernel::~CudaSessionKernel() {
+  for (std::uint32_t i = 0; i < by_lane_.size(); ++i)
+    if (by_lane_[i].session != nullptr)
+      threads_.call(first_lane_ + i, [&] { by_lane_[i].session.reset(); });
+}
+
 void CudaSessionKernel::open(const cuda::DeviceParts& device, std::uint32_t lane) const {
+  device.threads.call(lane, [&] { open_here(device, lane); });
+}
+
+void CudaSessionKernel::open_here(const cuda::DeviceParts& device, std::uint32_t lane) const {
   auto workspace = count_workspace(device.memory, lane);
   cuda::Launch launch(device.api, device.streams, device.memory, device.pinned, lane);
   auto session = std::make_unique<CudaSession>(segment_, launch);
@@ -109,24 +120,25 @@ void CudaSessionKernel::open(const cuda::DeviceParts& device, std::uint32_t lane
 void CudaSessionKernel::enqueue(cuda::Launch& launch, std::span<const ValuePtr> inputs,
                                 std::span<ValuePtr> outputs) const {
   Lane& lane = by_lane_[launch.lane() - first_lane_];
+  const bool declares = !lies_.load(std::memory_order_relaxed);  // relaxed: else the run finds out
   try {
-    run(lane, launch, inputs, outputs);
+    run(lane, launch, inputs, outputs, declares);
   } catch (const ShapeError&) {
     // The model declares wrong sizes: from now on each run says what they are.
-    if (std::ranges::none_of(outputs_, is_fixed)) throw;
-    std::ranges::fill(outputs_, std::nullopt);
-    run(lane, launch, inputs, outputs);
+    if (!declares || std::ranges::none_of(outputs_, is_fixed)) throw;
+    lies_.store(true, std::memory_order_relaxed);  // relaxed: as above
+    run(lane, launch, inputs, outputs, false);
   }
 }
 
 void CudaSessionKernel::run(Lane& lane, cuda::Launch& launch, std::span<const ValuePtr> inputs,
-                            std::span<ValuePtr> outputs) const {
+                            std::span<ValuePtr> outputs, bool declares) const {
   CudaSession& session = *lane.session;
   session.unbind();  // what a failed run has left
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i]) session.bind_input(i, on_device(inputs[i]));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs_[i]) {
+    if (!declares || !outputs_[i]) {
       session.bind_open_output(i);
       continue;
     }
@@ -139,17 +151,18 @@ void CudaSessionKernel::run(Lane& lane, cuda::Launch& launch, std::span<const Va
       lane.undrained >= drains_at_last || (lane.undrained >= drains_after && launch.is_alone());
   session.run(launch, drains);
   if (drains) lane.undrained = 0;
-  if (!std::ranges::all_of(outputs_, is_fixed)) take_open(session, launch, inputs, outputs);
+  if (!declares || !std::ranges::all_of(outputs_, is_fixed))
+    take_open(session, launch, inputs, outputs, declares);
   session.unbind();
 }
 
 /// Makes values of what the run has allocated.
 void CudaSessionKernel::take_open(const CudaSession& session, cuda::Launch& launch,
-                                  std::span<const ValuePtr> inputs,
-                                  std::span<ValuePtr> outputs) const {
+                                  std::span<const ValuePtr> inputs, std::span<ValuePtr> outputs,
+                                  bool declares) const {
   const auto made = session.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs_[i]) continue;
+    if (declares && outputs_[i]) continue;
     const std::shared_ptr<const OnnxValue>& tensor = made[i];
     const cuda::TensorInfo info{
         .bytes = tensor->bytes(), .elem_type = tensor->elem_type(), .shape = tensor->shape()};
@@ -172,6 +185,8 @@ void CudaSessionKernel::take_open(const CudaSession& session, cuda::Launch& laun
 }
 
 std::unique_ptr<cuda::Replay> CudaSessionKernel::capture(cuda::Launch& launch) const {
+  // relaxed: nothing is launched meanwhile
+  if (lies_.load(std::memory_order_relaxed)) throw std::runtime_error("it declares wrong sizes");
   return std::make_unique<SessionReplay>(segment_, launch, inputs_, outputs_);
 }
 

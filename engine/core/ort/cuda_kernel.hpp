@@ -1,6 +1,7 @@
 // A segment on a GPU: a session of ONNX Runtime's CUDA provider for each lane that it runs on.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,7 +12,12 @@
 
 namespace engine::ort {
 
-/// As CudaKernel. Outputs of sizes that the model declares are bound to memory of the launch,
+/// As CudaKernel. A lane's session is opened and ended by the lane's thread, if there is one, which
+/// makes its first runs, too (KernelSlot::is_brief): the provider makes what it keeps for a thread
+/// (handles of cuBLAS and cuDNN) where a session is opened, gives it back at the end of each run,
+/// and to any thread with the next.
+///
+/// Outputs of sizes that the model declares are bound to memory of the launch,
 /// others are allocated by the run.
 ///
 /// Some of ONNX Runtime's kernels leave pinned memory behind at each run, which only a run with
@@ -23,7 +29,11 @@ class CudaSessionKernel final : public cuda::CudaKernel {
 
   /// Open on no lane: without a session.
   CudaSessionKernel(CudaSegment segment, const cuda::DeviceParts& device)
-      : segment_(std::move(segment)), first_lane_(device.first_lane), by_lane_(device.lanes) {}
+      : segment_(std::move(segment)),
+        threads_(device.threads),
+        first_lane_(device.first_lane),
+        by_lane_(device.lanes) {}
+  ~CudaSessionKernel() override;
 
   [[nodiscard]] cuda::LaneSet lanes() const noexcept override { return lanes_; }
   /// Opens a session. Throws std::runtime_error saying why that cannot be.
@@ -42,17 +52,21 @@ class CudaSessionKernel final : public cuda::CudaKernel {
     std::uint32_t undrained = 0;  ///< runs since the last that waited
   };
 
+  void open_here(const cuda::DeviceParts& device, std::uint32_t lane) const;
+  /// `declares`: whether declared sizes are true.
   void run(Lane& lane, cuda::Launch& launch, std::span<const ValuePtr> inputs,
-           std::span<ValuePtr> outputs) const;
+           std::span<ValuePtr> outputs, bool declares) const;
   void take_open(const CudaSession& session, cuda::Launch& launch, std::span<const ValuePtr> inputs,
-                 std::span<ValuePtr> outputs) const;
+                 std::span<ValuePtr> outputs, bool declares) const;
 
   const CudaSegment segment_;
+  cuda::LaneThreads& threads_;
   const std::uint32_t first_lane_;
   mutable std::vector<Lane> by_lane_;  ///< of its partition
   mutable cuda::LaneSet lanes_ = 0;
   /// Of the first session; none: of open size.
   mutable std::vector<std::optional<cuda::TensorInfo>> inputs_, outputs_;
+  mutable std::atomic<bool> lies_{false};  ///< about sizes of outputs, as a run of any lane found
 };
 
 }  // namespace engine::ort

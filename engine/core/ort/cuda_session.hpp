@@ -44,9 +44,11 @@ class ShapeError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Opened, run and destroyed by the device's submitting thread, one run at a time: ONNX Runtime
-/// keeps CUDA's library handles by thread. A run submits to the lane's stream and does not wait;
-/// what it reads and writes stays as it is until the stream has passed that.
+/// Opened, run first and destroyed by one thread, and run by one at a time: ONNX Runtime keeps
+/// CUDA's library handles by thread during a run, and graphs for good, so with Mode::capture all
+/// runs are that thread's. No other session runs while one is destroyed: it is looked for among
+/// what each thread keeps. A run submits to the lane's stream and does not wait; what it reads and
+/// writes stays as it is until the stream has passed that.
 ///
 /// Bindings hold for one run: an output that the run allocated would be written again by the next.
 class CudaSession {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -156,7 +157,7 @@ class GpuSum final : public cuda::CudaKernel {
   }
   void enqueue(cuda::Launch& launch, std::span<const ValuePtr> inputs,
                std::span<ValuePtr> outputs) const override {
-    Work& work = works_.emplace_back();
+    Work& work = new_work();
     std::vector<FakeCudaAccess> accesses;
     for (const ValuePtr& input : inputs) {
       const auto& value = static_cast<const cuda::CudaValue&>(*input);
@@ -183,6 +184,11 @@ class GpuSum final : public cuda::CudaKernel {
     std::int64_t* output = nullptr;
     std::size_t count = 0;
   };
+  /// Several lanes may be launching.
+  Work& new_work() const {
+    const std::lock_guard lock(mutex_);
+    return works_.emplace_back();
+  }
   static void run(void* argument) {
     const Work& work = *static_cast<const Work*>(argument);
     std::int64_t sum = 1;
@@ -193,7 +199,22 @@ class GpuSum final : public cuda::CudaKernel {
 
   const std::size_t count_;
   const std::vector<std::size_t> input_counts_;
+  mutable std::mutex mutex_;
   mutable std::deque<Work> works_;
+};
+
+/// The same, and waits for the GPU within its launch, as some operators of a provider do.
+class WaitingSum final : public cuda::CudaKernel {
+ public:
+  explicit WaitingSum(std::size_t count) : sum_(count) {}
+  void enqueue(cuda::Launch& launch, std::span<const ValuePtr> inputs,
+               std::span<ValuePtr> outputs) const override {
+    sum_.enqueue(launch, inputs, outputs);
+    launch.api().stream_synchronize(launch.stream());
+  }
+
+ private:
+  const GpuSum sum_;
 };
 
 class NumbersBackend final : public cuda::Backend {

@@ -22,10 +22,11 @@ struct RandomPlan {
 class RandomPlanner {
  public:
   /// Device 0 is the CPU, all others are GPUs.
-  RandomPlanner(const MachineOwner& machine, std::mt19937& random)
+  RandomPlanner(const MachineOwner& machine, std::mt19937& random, bool waits = false)
       : builder_(machine.get()),
         gpus_(static_cast<unsigned>(machine->device_count() - 1)),
-        random_(random) {}
+        random_(random),
+        waits_(waits) {}
 
   RandomPlan make() {
     const int input = value("input", on_cpu, 5, random_plan_input);
@@ -84,7 +85,9 @@ class RandomPlanner {
       counts.push_back(values_[static_cast<std::size_t>(which)].count);
     }
     std::shared_ptr<const Kernel> kernel;
-    if (on_gpu)
+    if (on_gpu && waits_ && random_() % 3 == 0)
+      kernel = std::make_shared<WaitingSum>(count);
+    else if (on_gpu)
       kernel = std::make_shared<GpuSum>(count, std::move(counts));
     else
       kernel = std::make_shared<HostSum>(count);
@@ -101,16 +104,18 @@ class RandomPlanner {
   PlanBuilder builder_;
   const unsigned gpus_;
   std::mt19937& random_;
+  const bool waits_;  ///< whether some kernels wait for the GPU
   std::vector<Made> values_;
 };
 
 /// Runs `rounds` batches of ten plans, some runs cancelled; returns how many answers were wrong.
-inline int run_plans(const MachineOwner& machine, std::mt19937& random, int rounds, bool cancels) {
+inline int run_plans(const MachineOwner& machine, std::mt19937& random, int rounds, bool cancels,
+                     bool waits = false) {
   int wrong = 0;
   for (int round = 0; round < rounds; ++round) {
     std::vector<RandomPlan> plans;
     std::vector<std::pair<RunPtr, const RandomPlan*>> runs;
-    for (int i = 0; i < 10; ++i) plans.push_back(RandomPlanner(machine, random).make());
+    for (int i = 0; i < 10; ++i) plans.push_back(RandomPlanner(machine, random, waits).make());
     for (const RandomPlan& plan : plans) {
       runs.emplace_back(machine->submit(*plan.plan, Inputs{host_numbers(5, random_plan_input)}, {}),
                         &plan);

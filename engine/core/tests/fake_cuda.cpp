@@ -110,7 +110,8 @@ struct Stream {
   int capture_mode = 0;
   std::thread::id capturer = {};
   bool broken = false;  ///< the capture can only fail
-  std::thread::id submitter = {};
+  std::thread::id creator = std::this_thread::get_id();
+  std::thread::id submitter = {};  ///< of work behind which no event is recorded yet
 };
 
 /// The last accesses to a range of memory, by stream.
@@ -316,13 +317,21 @@ Stream* find_stream(void* handle, const char* function) {
   return nullptr;
 }
 
-/// A stream that the calling thread submits to; each is one thread's.
-Stream* submit_to(void* handle, const char* function) {
+enum class Submits { work, wait, event };
+
+/// A stream that the calling thread submits to. What one thread has begun there no other one
+/// continues: an event ends it first, whoever records that.
+Stream* submit_to(void* handle, const char* function, Submits what = Submits::work) {
   Stream* const found = find_stream(handle, function);
   if (found == nullptr || handle == nullptr) return found;
   const auto caller = std::this_thread::get_id();
-  if (found->submitter == std::thread::id{}) found->submitter = caller;
-  if (found->submitter != caller) violation(std::string(function) + " from a second thread");
+  const bool is_free = found->submitter == std::thread::id{} || found->submitter == caller;
+  if (what == Submits::event)
+    found->submitter = {};
+  else if (!is_free)
+    violation(std::string(function) + " from a second thread");
+  else if (what == Submits::work)
+    found->submitter = caller;
   if (found->gpu != current_gpu)
     violation(std::string(function) + " to a stream of another GPU than the current one");
   return found;
@@ -773,7 +782,7 @@ EXPORT int cudaGetLastError() {
 
 EXPORT int cudaStreamWaitEvent(void* stream, void* event, unsigned) {
   ENTER("cudaStreamWaitEvent");
-  Stream* found = submit_to(stream, "cudaStreamWaitEvent");
+  Stream* found = submit_to(stream, "cudaStreamWaitEvent", Submits::wait);
   const auto known = fake()->events.find(static_cast<Event*>(event));
   if (found == nullptr || known == fake()->events.end()) return 400;
   if (found->capture) {
@@ -797,7 +806,7 @@ EXPORT int cudaEventCreateWithFlags(void** event, unsigned flags) {
 
 EXPORT int cudaEventRecord(void* event, void* stream) {
   ENTER("cudaEventRecord");
-  Stream* found = submit_to(stream, "cudaEventRecord");
+  Stream* found = submit_to(stream, "cudaEventRecord", Submits::event);
   const auto known = fake()->events.find(static_cast<Event*>(event));
   if (found == nullptr || known == fake()->events.end()) return 400;
   if (found->capture) {
@@ -986,7 +995,7 @@ EXPORT int cudaStreamBeginCapture(void* stream, int mode) {
   if (found == nullptr || found->capture) return 400;
   // Work of another machine is in memory of its own.
   for (Stream* other : fake()->in_order)
-    if (!other->queue.empty() && other != found && other->submitter == found->submitter)
+    if (!other->queue.empty() && other != found && other->creator == found->creator)
       violation("a capture beside other work");
   found->capture = std::make_unique<Graph>();
   found->capture->stream = found;

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -196,6 +197,7 @@ struct OrtSession : Object {
   void* stream = nullptr;
   OrtAllocator *allocator = nullptr, *pinned = nullptr;
   std::thread::id creator = std::this_thread::get_id();
+  std::atomic<int> runs{0}, running{0};
   std::map<std::string, TensorPtr> weights;
   TensorPtr workspace;
   std::vector<void*> deferred;  ///< pinned memory that kernels have left
@@ -365,10 +367,30 @@ void end_run(OrtSession& session, const OrtRunOptions& options) {
   most = std::max(most, session.deferred.size());
 }
 
+/// One run at a time. What the provider keeps for a thread it makes where the session is opened,
+/// and gives back at the end of a run there: an earlier one of another thread would make it twice.
+/// Graphs stay with their thread.
+class Running {
+ public:
+  explicit Running(OrtSession& session) : session_(session) {
+    // relaxed, all: counts; a run too many at once is seen as such often enough
+    if (session.running.fetch_add(1, std::memory_order_relaxed) != 0)
+      violation("running a session twice at once");
+    if (session.runs.fetch_add(1, std::memory_order_relaxed) == 0 || session.captures)
+      check_thread(session, "running");
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() { session_.running.fetch_sub(1, std::memory_order_relaxed); }
+
+ private:
+  OrtSession& session_;
+};
+
 OrtStatus* run_with_binding(OrtSession* session, const OrtRunOptions* options,
                             const OrtIoBinding* binding) try {
   count("runs");
-  check_thread(*session, "running");
+  const Running running(*session);
   if (binding->session != session) violation("a binding of another session");
   OrtStatus* const status = session->executable != nullptr ? replay(*session)
                             : session->captures            ? capture(*session, *binding)

@@ -54,6 +54,28 @@ TEST(cuda_errors_name_call_code_and_cuda_s_word_for_it) {
   CHECK(cuda::severity_of(700) == cuda::Severity::fatal);
 }
 
+TEST(what_a_lane_is_launching_has_no_other_lane_use_its_memory) {
+  const FakeCuda fake;
+  const auto cuda = api();
+  Streams streams(cuda, 2);
+  const auto pool = std::make_shared<DevicePool>(
+      cuda, streams, DevicePool::Params{.pools = 2, .limit_bytes = 4096, .chunk_bytes = 4096});
+  void* const block = pool->allocate_bare(0, 1024);
+  write(streams, 0, block, 1024);
+  pool->release(block);
+  // No event is behind it yet.
+  CHECK(
+      contains(text_of([&] { static_cast<void>(pool->allocate(1, 4096)); }), "out of GPU memory"));
+  static_cast<void>(streams.record(0));
+  Memory memory = pool->allocate(1, 4096);
+  write(streams, 1, memory.get(), 4096);
+  static_cast<void>(streams.record(1));
+  memory.reset();
+  streams.settle();
+  pool->close();
+  fake.check_clean();
+}
+
 TEST(ranges_split_and_join) {
   std::array<std::byte, 4096> memory{};
   Ranges ranges;

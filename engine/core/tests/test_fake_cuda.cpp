@@ -116,6 +116,12 @@ const std::vector<Bug>& bugs() {
          c.kernel(c.a);
          std::thread([&] { c.kernel(c.a); }).join();
        }},
+      {"cudaStreamWaitEvent from a second thread",
+       [](const Cuda& c, const FakeCuda&) {
+         c.api->event_record(c.event, c.b);
+         c.kernel(c.a);
+         std::thread([&] { c.api->stream_wait_event(c.a, c.event, 0); }).join();
+       }},
       {"launch on the NULL stream", [](const Cuda& c, const FakeCuda&) { c.kernel(nullptr); }},
       {"a stream that waits for the NULL stream",
        [](const Cuda& c, const FakeCuda&) {
@@ -270,19 +276,6 @@ const std::vector<Bug>& bugs() {
   return all;
 }
 
-/// A kernel that waits for the GPU, as some operators of a provider do.
-class WaitingSum final : public cuda::CudaKernel {
- public:
-  void enqueue(cuda::Launch& launch, std::span<const ValuePtr> inputs,
-               std::span<ValuePtr> outputs) const override {
-    sum_.enqueue(launch, inputs, outputs);
-    launch.api().stream_synchronize(launch.stream());
-  }
-
- private:
-  const GpuSum sum_{10};
-};
-
 }  // namespace
 
 TEST(the_fake_library_finds_every_planted_bug) {
@@ -313,6 +306,17 @@ TEST(the_fake_library_finds_nothing_in_what_is_right) {
   CHECK(fake.alive() == 0);
 }
 
+TEST(threads_may_submit_to_a_stream_in_turns) {
+  const FakeCuda fake(static_cast<std::uint64_t>(lanes));
+  const Cuda c;
+  for (int i = 0; i < 3; ++i) {
+    std::thread([&] { c.kernel(c.a); }).join();
+    c.api->event_record(c.event, c.a);
+    while (c.api->event_query.code(c.event) != 0) continue;
+  }
+  fake.check_clean();
+}
+
 TEST(a_capture_elsewhere_allows_what_the_modes_of_both_threads_allow) {
   for (const auto& [of_capture, of_thread] :
        {std::pair{cuda::capture_global, cuda::capture_thread_local},
@@ -339,7 +343,7 @@ TEST(a_kernel_that_waits_for_the_gpu_is_found_in_a_plan) {
   builder.add_copy("in", 0, 1, input, x);
   builder.add_node({.name = "n",
                     .device = 1,
-                    .kernel = std::make_shared<WaitingSum>(),
+                    .kernel = std::make_shared<WaitingSum>(10),
                     .inputs = {x},
                     .outputs = {y}});
   builder.add_copy("out", 1, 0, y, output);

@@ -17,7 +17,7 @@ from surplus.engine.devices.spec import DeviceSpec, Kind, Traits
 from surplus.engine.devices.staging import STAGING_BYTES
 from surplus.engine.errors import DeviceError
 from surplus.engine.kernels import tensorrt
-from surplus.engine.native import find_cuda_library
+from surplus.engine.native import find_cuda_library, wants_lane_threads
 
 _CUDA = re.compile(
     r"cuda:(?P<name>[0-9]{1,3}(?:\.[1-9][0-9]?)?)(?:\[(?P<options>[^\[\]]*)\])?(?::(?P<lanes>[0-9]+))?"
@@ -42,8 +42,8 @@ DIVIDES = hasattr(_core.CudaOptions, "sms")
 class Cuda(Kind):
     """A GPU by CUDA's number of it; lanes are streams.
 
-    ``cuda:0.1`` beside ``cuda:0`` is the same GPU once more: a device with a submitting thread,
-    streams and memory of its own, for what keeps such a thread waiting.
+    ``cuda:0.1`` beside ``cuda:0`` is the same GPU once more: a device with threads, streams and
+    memory of its own.
     """
 
     name = "cuda"
@@ -121,6 +121,7 @@ class Cuda(Kind):
             cuda.engines = _engines_folder()
         cuda.library = find_cuda_library()
         cuda.staging_bytes = STAGING_BYTES
+        cuda.lane_threads = wants_lane_threads()
         cuda.resets_when_lost = reopens
         return found
 

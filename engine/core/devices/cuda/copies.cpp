@@ -56,7 +56,7 @@ bool CudaDevice::copy_in(Held& held) {
       held.values.outputs[0] = send(host.info, staged);
     }
   } catch (const std::exception& error) {
-    fail(task, error);
+    fail(task, failure_of(error));
   }
   if (!record(copy, gpu_.in_stream)) return give_up(held);
   if (const auto* made = dynamic_cast<const CudaValue*>(held.values.outputs[0].get()))
@@ -120,7 +120,7 @@ bool CudaDevice::copy_out(Held& held) {
                                gpu_.streams().handle(gpu_.out_stream));
     }
   } catch (const std::exception& error) {
-    fail(task, error);
+    fail(task, failure_of(error));
   }
   if (!record(copy, gpu_.out_stream)) return give_up(held);
   if (const auto* value = dynamic_cast<const CudaValue*>(source.get()))

@@ -23,12 +23,22 @@ void CudaKernel::execute(std::span<const ValuePtr>, std::span<ValuePtr>, CancelT
 
 CudaDevice::CudaDevice(const GpuParams& params, Machine& machine)
     : Device(params.partitions.front().name, params.partitions.front().lanes),
-      gpu_(params),
-      kernels_(gpu_, [this](const std::string& why) { lose(why); }),
       machine_(machine),
+      gpu_(params, machine, calls_->sleeper()),
+      kernels_(gpu_, calls_,
+               {.settle =
+                    [this] {
+                      await_launches();
+                      gpu_.settle();
+                    },
+                .end_launches = [this] { await_launches(); },
+                .lose = [this](const std::string& why) { lose(why); }}),
       backlog_(params.executors),
       in_flight_(gpu_.out_stream + 1),
-      busy_until_ns_(gpu_.out_stream + 1, 0) {}
+      launching_(gpu_.in_stream),
+      busy_until_ns_(gpu_.out_stream + 1, 0) {
+  for (Launching& launching : launching_) launching.job = [&launching] { launch(launching); };
+}
 
 const CudaDevice* gpu_behind(const Device& device) noexcept {
   if (const auto* part = dynamic_cast<const CudaPartition*>(&device)) return &part->gpu();
@@ -70,6 +80,7 @@ DeviceStats CudaDevice::stats_of(std::size_t partition) const {
   return {.executed = part.executed.load(std::memory_order_relaxed),
           .queued = inbox_.size() + backlog_size_.load(std::memory_order_relaxed),
           .replayed = part.replayed.load(std::memory_order_relaxed),
+          .by_lanes = part.by_lanes.load(std::memory_order_relaxed),
           .opened = part.opened.load(std::memory_order_relaxed),
           .refused = part.refused.load(std::memory_order_relaxed),
           .memory_bytes = memory.device_bytes,
@@ -104,6 +115,7 @@ void CudaDevice::work(std::promise<void>& opened) {
   machine_.budget().remove_running(1);
   lease_.reset();
   kernels_.calls().close();
+  await_launches();
   gpu_.settle();
   const auto turn = capture_turn();  // all that follows waits for the whole GPU
   kernels_.clear();
@@ -125,11 +137,14 @@ bool CudaDevice::step() {
   }
   bool moved = called;
   try {
+    moved |= end_launches();
+    if (gpu_.health.is_lost()) return true;
     moved |= end_passed();
     moved |= submit_next();
     let_others();
-    if (in_flight_.empty() && gpu_.streams().is_idle()) kernels_.return_memory();
-    const bool is_quiet = !moved && in_flight_.empty();
+    const bool is_empty = in_flight_.empty() && launching_lanes_ == 0;
+    if (is_empty && gpu_.streams().is_idle()) kernels_.return_memory();
+    const bool is_quiet = !moved && is_empty;
     moved |= kernels_.open_further(is_quiet ? std::optional(last_progress_ns_) : std::nullopt);
   } catch (const std::exception& error) {
     lose(error.what());
@@ -165,19 +180,20 @@ bool CudaDevice::end_passed() {
 
 void CudaDevice::park() {
   const bool waits = lease_->waits();
-  const bool busy = !in_flight_.empty() || (kernels_.waits_for_quiet() && !gpu_.health.is_lost());
+  const bool polls = !in_flight_.empty() || (kernels_.waits_for_quiet() && !gpu_.health.is_lost());
+  const bool busy = polls || launching_lanes_ != 0;
   const auto has_news = [this] {
     return !inbox_.empty() || !kernels_.calls().empty() ||
            kicked_.load(std::memory_order_seq_cst) ||  // seq_cst, both: tested before parking
-           stopping_.load(std::memory_order_seq_cst);
+           stopping_.load(std::memory_order_seq_cst) || has_ended_launch();
   };
   if (busy && poll_until([&] { return has_news() || gpu_.look() || !gpu_.health.fatal.empty(); }))
     return;
   const EventCount::Key key = kernels_.calls().sleeper().prepare();
   if (has_news()) return kernels_.calls().sleeper().cancel();
   machine_.budget().remove_running(1);
-  const std::int64_t nap_ns = busy ? poll_interval_ns : broker::DeviceLease::ask_ns;
-  kernels_.calls().sleeper().wait(key, busy || waits ? now_ns() + nap_ns : 0);
+  const std::int64_t nap_ns = polls ? poll_interval_ns : broker::DeviceLease::ask_ns;
+  kernels_.calls().sleeper().wait(key, polls || waits ? now_ns() + nap_ns : 0);
   machine_.budget().add_running(1);
 }
 

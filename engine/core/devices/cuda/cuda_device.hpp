@@ -1,10 +1,11 @@
-// An NVIDIA GPU: its lanes are streams, and one thread submits to all of them.
+// An NVIDIA GPU: its lanes are streams, and one thread decides what is submitted to them.
 #pragma once
 
 #include <array>
 #include <future>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "broker/device_lease.hpp"
@@ -35,15 +36,18 @@ inline constexpr int max_lanes = static_cast<int>(max_streams - copy_streams);
 ///
 /// The GPU may be divided into partitions of its SMs, green contexts: each is a device of its own
 /// with its own lanes, the first of them this object, the others CudaPartitions. They share the
-/// submitting thread, the memory and the copies. Where the driver cannot divide it, their lanes are
+/// threads, the memory and the copies. Where the driver cannot divide it, their lanes are
 /// streams of the whole GPU, and warning() says so.
 ///
-/// A kernel goes to lanes that it is open on (kernel_store.hpp).
+/// A kernel goes to lanes that it is open on (kernel_store.hpp). A launch that may keep its thread
+/// is made by the lane's own (lane_threads.hpp): the lane is *launching* meanwhile, and takes
+/// nothing else. All that comes before and after it, as all there is besides, is the device's
+/// thread's.
 ///
 /// Kernels of other processes go to the GPU in turns with ours, the most urgent first
 /// (device_lease.hpp); copies do not wait for that.
 ///
-/// The submitting thread counts as running in the machine's thread budget while it is awake, which
+/// The device's thread counts as running in the machine's thread budget while it is awake, which
 /// it is as long as work is on the GPU.
 ///
 /// A node that fails (out of memory, a kernel that throws) fails its run. A fatal CUDA error loses
@@ -62,7 +66,7 @@ class CudaDevice final : public Device {
   /// It copies by itself, and what is charged instead of burnt elsewhere is not burnt here.
   [[nodiscard]] bool is_timed() const noexcept override { return true; }
   [[nodiscard]] bool opens_sessions() const noexcept override { return true; }
-  /// Adapts a kernel, on the submitting thread of an idle GPU; that thread will also destroy it.
+  /// Adapts a kernel, on the device's thread of an idle GPU; that thread will also destroy it.
   [[nodiscard]] std::shared_ptr<const Kernel> prepare(std::shared_ptr<const Kernel> kernel,
                                                       std::uint32_t lane) override {
     return kernels_.prepare(0, std::move(kernel), lane);
@@ -96,6 +100,23 @@ class CudaDevice final : public Device {
     NodeValues values;
   };
 
+  struct Failure {
+    std::string why;
+    bool is_fatal;
+  };
+
+  /// A node on its way into the stream of a lane.
+  struct Launching {
+    Task task = {};
+    std::int64_t start_ns = 0;
+    NodeValues values = {};
+    const KernelSlot* kernel = nullptr;  ///< null: nothing to execute
+    std::optional<Launch> launch = {};
+    std::optional<Failure> failure = {};
+    std::int64_t took_ns = 0;
+    LaneThreads::Job job = {};  ///< what the lane's thread does, made once
+  };
+
   /// None: all that may be taken are full.
   struct LaneChoice {
     std::optional<std::uint32_t> lane, wished = std::nullopt;
@@ -117,6 +138,12 @@ class CudaDevice final : public Device {
   void let_others();
   [[nodiscard]] bool kernels_in_flight() const noexcept;
   void enqueue(const Task& task, const PlanNode& node, std::uint32_t lane);
+  static void launch(Launching& launching) noexcept;
+  void end_launch(std::uint32_t lane);
+  bool end_launches();
+  [[nodiscard]] bool has_ended_launch() noexcept;
+  void await_launches();
+  void abandon_launches();
   bool submit_copy(Backlog::Queue queue);
   bool copy_in(Held& held);
   bool copy_out(Held& held);
@@ -125,7 +152,8 @@ class CudaDevice final : public Device {
   bool give_up(Held& held);
   bool record(Submitted& entry, std::uint32_t stream);
   void abandon(const Task& task, NodeValues& values);
-  void fail(const Task& task, const std::exception& error);
+  [[nodiscard]] static Failure failure_of(const std::exception& error);
+  void fail(const Task& task, const Failure& failure);
   void pass_on(const Task& task, const PlanNode& node);
   void end(Submitted& entry);
   [[nodiscard]] bool has_rest(const Task& task, const PlanNode& node) const;
@@ -140,9 +168,10 @@ class CudaDevice final : public Device {
   template <typename Condition>
   [[nodiscard]] bool poll_until(Condition&& condition);
 
+  Machine& machine_;
+  const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
   Gpu gpu_;
   KernelStore kernels_;
-  Machine& machine_;
   Inbox inbox_;
   std::atomic<bool> kicked_{false};
   std::atomic<bool> stopping_{false};
@@ -151,11 +180,13 @@ class CudaDevice final : public Device {
   std::string failure_;
   std::thread thread_;
 
-  // All below: the submitting thread's own.
+  // All below: the device's thread's own, but for what a launching lane's thread works on.
   std::optional<broker::DeviceLease> lease_;  ///< once the GPU is open
   Backlog backlog_;
   std::vector<Task> arrivals_;
   InFlight in_flight_;
+  std::vector<Launching> launching_;  ///< by lane
+  LaneSet launching_lanes_ = 0;
   std::vector<Task> skipped_;  ///< behind submissions of their run
   std::array<std::optional<Held>, Backlog::kernels> held_;
   ReadyNodes made_ready_;

@@ -70,13 +70,14 @@ std::uint32_t lanes_of(const std::vector<DeviceParams>& devices) {
 
 }  // namespace
 
-Gpu::Gpu(const GpuParams& opened)
+Gpu::Gpu(const GpuParams& opened, Machine& machine, EventCount& news)
     : params(opened.partitions.front().get<CudaParams>()),
       name(opened.partitions.front().name),
       in_stream(lanes_of(opened.partitions)),
       out_stream(in_stream + 1),
       memory_bytes_(opened.partitions.front().memory_bytes),
-      others_(opened.others) {
+      others_(opened.others),
+      threads_(machine, news, in_stream) {
   std::uint32_t first_lane = 0;
   for (const DeviceParams& device : opened.partitions) {
     const auto lanes = static_cast<std::uint32_t>(device.lanes);
@@ -106,6 +107,7 @@ void Gpu::open() {
                                                             .limit_bytes = memory_bytes_,
                                                             .reserve_bytes = params.reserve_bytes});
   pinned_ = std::make_shared<PinnedPool>(api_, params.staging_bytes);
+  threads_.open(api_, params.ordinal, params.lane_threads);
   open_devices().add(params.ordinal, memory_, pinned_);
 }
 
@@ -156,6 +158,7 @@ StreamHandle Gpu::make_stream(std::uint32_t stream) {
 }
 
 void Gpu::close() {
+  threads_.stop();
   const bool is_due = open_devices().remove(params.ordinal, health.is_lost());
   const bool resets = is_due && params.resets_when_lost;
   if (resets) {
@@ -196,7 +199,7 @@ void Gpu::mark_lanes() noexcept {
 
 DeviceParts Gpu::parts(std::size_t partition) {
   const Partition& part = partitions[partition];
-  return {api_, *streams_, *memory_, *pinned_, part.first_lane, part.lanes};
+  return {api_, *streams_, *memory_, *pinned_, threads_, part.first_lane, part.lanes};
 }
 
 }  // namespace engine::cuda

@@ -9,6 +9,7 @@
 
 #include "devices/cuda/driver.hpp"
 #include "devices/cuda/kernel.hpp"
+#include "devices/cuda/lane_threads.hpp"
 #include "devices/cuda/params.hpp"
 #include "devices/params.hpp"
 
@@ -25,7 +26,7 @@ struct GpuParams {
 struct Partition {
   DeviceParams params;
   std::uint32_t first_lane, lanes;
-  std::atomic<std::uint64_t> executed{0}, replayed{0}, opened{0}, refused{0};
+  std::atomic<std::uint64_t> executed{0}, replayed{0}, by_lanes{0}, opened{0}, refused{0};
 };
 
 struct Health {
@@ -40,7 +41,8 @@ struct Health {
 /// and the partitions once it is open, and ask for stats().
 class Gpu {
  public:
-  explicit Gpu(const GpuParams& opened);
+  /// `news` is notified by lanes' threads. Both outlive it.
+  Gpu(const GpuParams& opened, Machine& machine, EventCount& news);
 
   /// Throws Error, or std::exception naming what is wrong.
   void open();
@@ -50,7 +52,8 @@ class Gpu {
 
   /// Polls all streams once; whether one has come further. A failure is kept in health.fatal.
   bool look() noexcept;
-  /// Waits until the GPU is idle: for what may not happen beside other work.
+  /// Waits until the GPU is idle, where no lane is launching: for what may not happen beside other
+  /// work.
   void settle();
   /// A point in every lane behind all that was submitted without being a node.
   void mark_lanes() noexcept;
@@ -65,6 +68,7 @@ class Gpu {
   [[nodiscard]] Streams& streams() noexcept { return *streams_; }
   [[nodiscard]] DevicePool& memory() noexcept { return *memory_; }
   [[nodiscard]] PinnedPool& pinned() noexcept { return *pinned_; }
+  [[nodiscard]] LaneThreads& threads() noexcept { return threads_; }
 
   const CudaParams params;  ///< the first partition's: what they share
   const std::string name;
@@ -85,6 +89,7 @@ class Gpu {
   std::unique_ptr<Streams> streams_;
   std::shared_ptr<DevicePool> memory_;
   std::shared_ptr<PinnedPool> pinned_;
+  LaneThreads threads_;
 };
 
 }  // namespace engine::cuda

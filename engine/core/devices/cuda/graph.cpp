@@ -93,21 +93,28 @@ void CapturedKernel::abandon() const noexcept {
   kernel_->abandon();
 }
 
-void CapturedKernel::enqueue(Launch& launch, std::span<const ValuePtr> inputs,
-                             std::span<ValuePtr> outputs) const {
-  Replay& replay = *replays_[launch.lane() - first_lane_];
-  bool fits = !is_broken_ && inputs.size() == replay.inputs().size();
+bool CapturedKernel::replays(std::uint32_t lane, std::span<const ValuePtr> inputs) const {
+  const Replay& replay = *replays_[lane - first_lane_];
+  // relaxed: written by the thread that replays; others find that inputs do not fit, or it so
+  bool fits =
+      !is_broken_.load(std::memory_order_relaxed) && inputs.size() == replay.inputs().size();
   for (std::size_t i = 0; fits && i < inputs.size(); ++i)
     fits =
         inputs[i] && static_cast<const CudaValue&>(*inputs[i]).info() == replay.inputs()[i]->info();
-  if (!fits) return kernel_->enqueue(launch, inputs, outputs);
+  return fits;
+}
+
+void CapturedKernel::enqueue(Launch& launch, std::span<const ValuePtr> inputs,
+                             std::span<ValuePtr> outputs) const {
+  if (!replays(launch.lane(), inputs)) return kernel_->enqueue(launch, inputs, outputs);
+  Replay& replay = *replays_[launch.lane() - first_lane_];
   for (std::size_t i = 0; i < inputs.size(); ++i)
     copy(launch, replay.inputs()[i]->data(), static_cast<const CudaValue&>(*inputs[i]).data(),
          inputs[i]->bytes());
   try {
     replay.launch();
   } catch (...) {
-    is_broken_ = true;
+    is_broken_.store(true, std::memory_order_relaxed);  // relaxed: see replays()
     throw;
   }
   launch.note_replay();

@@ -1,6 +1,7 @@
 // CUDA graphs: the work of a kernel captured once and launched at once from then on.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
@@ -48,6 +49,7 @@ class CapturedKernel final : public CudaKernel {
   [[nodiscard]] LaneSet lanes() const noexcept override { return lanes_; }
   /// Captures, and opens `kernel` there if it is not.
   void open(const DeviceParts& device, std::uint32_t lane) const override;
+  [[nodiscard]] bool replays(std::uint32_t lane, std::span<const ValuePtr> inputs) const override;
   /// Launches the operators one by one where inputs have other sizes, and for good after a graph
   /// could not be launched.
   void enqueue(Launch& launch, std::span<const ValuePtr> inputs,
@@ -59,7 +61,7 @@ class CapturedKernel final : public CudaKernel {
   const std::uint32_t first_lane_;
   mutable std::vector<std::unique_ptr<Replay>> replays_;  ///< per lane of its partition, or null
   mutable LaneSet lanes_ = 0;
-  mutable bool is_broken_ = false;
+  mutable std::atomic<bool> is_broken_{false};
 };
 
 }  // namespace engine::cuda

@@ -11,8 +11,10 @@
 
 namespace engine::cuda {
 
+class LaneThreads;
+
 /// One submission: the stream of its lane, and memory for what it makes. The stream already waits
-/// for all inputs.
+/// for all inputs. For one thread at a time.
 class Launch {
  public:
   /// All but `api` outlive it.
@@ -22,7 +24,7 @@ class Launch {
   [[nodiscard]] const ApiPtr& api_pointer() const noexcept { return api_; }
   [[nodiscard]] std::uint32_t lane() const noexcept { return lane_; }
   [[nodiscard]] StreamHandle stream() const noexcept { return streams_.handle(lane_); }
-  /// Whether no other lane is at work: nobody waits if this one keeps the submitting thread.
+  /// Whether no other lane is at work: nobody waits if this one keeps its thread.
   [[nodiscard]] bool is_alone() const noexcept {
     return streams_.is_idle_beside(lane_, streams_.count() - copy_streams);
   }
@@ -56,7 +58,7 @@ class Launch {
 };
 
 /// The work of a kernel on one lane as a graph that was captured once: it reads and writes the same
-/// addresses each time. For the submitting thread; destroyed when its stream has passed its work.
+/// addresses each time. For the device's thread; destroyed when its stream has passed its work.
 class Replay {
  public:
   using Values = std::vector<std::shared_ptr<const CudaValue>>;
@@ -73,12 +75,13 @@ class Replay {
   virtual void abandon() noexcept {}
 };
 
-/// What a device has for its kernels. Used by its submitting thread only; lives as long as they.
+/// What a device has for its kernels; lives as long as they.
 struct DeviceParts {
   ApiPtr api;
   Streams& streams;
   DevicePool& memory;
   PinnedPool& pinned;
+  LaneThreads& threads;
   std::uint32_t first_lane;  ///< of the partition that the kernel is for: these streams
   std::uint32_t lanes;
 };
@@ -91,7 +94,9 @@ static_assert(max_streams <= 32);
   return (lanes >> lane & 1U) != 0;
 }
 
-/// A segment on a GPU. Called by the device's submitting thread only.
+/// A segment on a GPU. Called by the device's thread, but for enqueue(), which a lane's thread may
+/// call, for different lanes at once. Nothing is enqueued while one is opened, captured or
+/// destroyed.
 class CudaKernel : public Kernel {
  public:
   /// The lanes that it is open on, by which alone it may be submitted.
@@ -102,10 +107,16 @@ class CudaKernel : public Kernel {
     static_cast<void>(device), static_cast<void>(lane);
   }
   /// Submits the work to the launch's stream and makes the outputs (CudaValues), whose content is
-  /// there when the stream comes that far. Does not wait. `inputs` are CudaValues, or null where an
-  /// optional input is absent. Throws std::exception when it fails.
+  /// there when the stream comes that far. `inputs` are CudaValues, or null where an optional input
+  /// is absent. Throws std::exception when it fails.
   virtual void enqueue(Launch& launch, std::span<const ValuePtr> inputs,
                        std::span<ValuePtr> outputs) const = 0;
+  /// Whether enqueue() would replay a graph there, which is quickly done and the device's thread's
+  /// to do: graphs belong to the thread that has captured them.
+  [[nodiscard]] virtual bool replays(std::uint32_t lane, std::span<const ValuePtr> inputs) const {
+    static_cast<void>(lane), static_cast<void>(inputs);
+    return false;
+  }
   /// Captures the work on the launch's stream, for inputs of the only sizes that it takes. The
   /// device is idle. Throws std::exception saying why that cannot be.
   [[nodiscard]] virtual std::unique_ptr<Replay> capture(Launch& launch) const;
@@ -130,8 +141,8 @@ class Backend {
   [[nodiscard]] virtual HostTensor read(const Value& host) const = 0;
   /// A host value over `memory`, which it keeps.
   [[nodiscard]] virtual ValuePtr make_host(Memory memory, const TensorInfo& info) const = 0;
-  /// What runs a kernel that was built for a node of this device. On the submitting thread, where
-  /// it is also run and destroyed. Throws std::runtime_error.
+  /// What runs a kernel that was built for a node of this device. On the device's thread, where it
+  /// is also destroyed. Throws std::runtime_error.
   [[nodiscard]] virtual std::shared_ptr<const CudaKernel> adapt(
       std::shared_ptr<const Kernel> kernel, const DeviceParts& device) const = 0;
   /// A lane's stream is about to go; what was open on it has gone, or is kept for good.

@@ -61,7 +61,7 @@ std::shared_ptr<const CudaKernel> KernelStore::opened(std::shared_ptr<const Cuda
 /// this device, and no other of either kind in the process: it is the caller's turn.
 template <typename Maker>
 auto KernelStore::alone(const Maker& maker) {
-  gpu_.settle();
+  device_.settle();
   if (!gpu_.health.fatal.empty()) throw std::runtime_error(gpu_.health.fatal);
   try {
     auto made = maker();
@@ -79,13 +79,13 @@ auto KernelStore::alone(const Maker& maker) {
 
 std::shared_ptr<const Kernel> KernelStore::make_when_idle(const KernelMaker& maker) {
   return make([&] {
-    gpu_.settle();  // before others have to wait for our turn to end
+    device_.settle();  // before others have to wait for our turn to end
     const auto turn = capture_turn();
     return alone(maker);
   });
 }
 
-/// Makes a kernel on the submitting thread, which also destroys it.
+/// Makes a kernel on the device's thread, which also destroys it.
 std::shared_ptr<const Kernel> KernelStore::make(const KernelMaker& maker) {
   // The text and not the exception: two threads would hold and free one.
   std::promise<std::pair<std::shared_ptr<KernelSlot>, std::string>> made;
@@ -112,6 +112,7 @@ std::shared_ptr<const Kernel> KernelStore::make(const KernelMaker& maker) {
 }
 
 void KernelStore::drop(const std::shared_ptr<KernelSlot>& slot) {
+  device_.end_launches();  // ONNX Runtime may be told of the end of a session by no other thread
   const auto turn = capture_turn();
   std::erase_if(wishes_, [&](const Wish& wish) { return wish.kernel == slot.get(); });
   slot->clear(!gpu_.health.is_well());
@@ -170,7 +171,7 @@ void KernelStore::clear() {
 
 /// Acts on a fatal error, if there was one.
 void KernelStore::lose_now() {
-  if (!gpu_.health.fatal.empty()) lose_(std::exchange(gpu_.health.fatal, {}));
+  if (!gpu_.health.fatal.empty()) device_.lose(std::exchange(gpu_.health.fatal, {}));
 }
 
 }  // namespace engine::cuda

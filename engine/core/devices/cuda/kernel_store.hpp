@@ -1,6 +1,8 @@
 // How a GPU's kernels are made, opened on lanes, captured and dropped.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -28,6 +30,19 @@ class KernelSlot final : public CudaKernel {
   void open(const DeviceParts& device, std::uint32_t lane) const override {
     kernel_->open(device, lane);
   }
+  [[nodiscard]] bool replays(std::uint32_t lane, std::span<const ValuePtr> inputs) const override {
+    return kernel_->replays(lane, inputs);
+  }
+  /// Whether its last launches on a lane took less than a hand-over to the lane's thread may. The
+  /// first ones do not count as such: they take long, and a session that is opened by a thread
+  /// makes what it keeps for threads once where the next runs are that thread's.
+  [[nodiscard]] bool is_brief(std::uint32_t lane) const noexcept {
+    return brief_launches_[lane] >= brief_in_a_row;
+  }
+  void note_launch(std::uint32_t lane, std::int64_t took_ns) const noexcept {
+    std::uint8_t& brief = brief_launches_[lane];
+    brief = took_ns > brief_ns ? 0 : std::min<std::uint8_t>(brief + 1, brief_in_a_row);
+  }
   /// The first time that a lane is asked for.
   [[nodiscard]] bool ask(std::uint32_t lane) const noexcept {
     const bool is_first = !has(asked_, lane);
@@ -41,20 +56,30 @@ class KernelSlot final : public CudaKernel {
   }
 
  private:
-  std::shared_ptr<const CudaKernel> kernel_;  ///< the submitting thread's own
-  mutable LaneSet asked_ = 0;                 ///< the same; refused ones stay
+  static constexpr std::int64_t brief_ns = 50'000;
+  static constexpr std::uint8_t brief_in_a_row = 8;
+
+  std::shared_ptr<const CudaKernel> kernel_;  ///< the device's thread's own, as all here
+  mutable LaneSet asked_ = 0;                 ///< refused ones stay
+  mutable std::array<std::uint8_t, max_streams> brief_launches_{};
 };
 
-/// Makes kernels on the submitting thread, which also destroys them. A kernel is opened on one lane
+/// Makes kernels on the device's thread, which also destroys them. A kernel is opened on one lane
 /// with its plan. Where another would have been less busy, which takes work that overlaps, it is
 /// wished for there, and opened later.
 class KernelStore {
  public:
-  /// `lose(why)` ends all that is on the GPU; called by the submitting thread. Both outlive it.
-  KernelStore(Gpu& gpu, std::function<void(const std::string&)> lose)
-      : gpu_(gpu), lose_(std::move(lose)) {}
+  /// `settle()` waits until no lane is launching and the GPU is idle, `end_launches()` only the
+  /// former, `lose(why)` ends all that is on the GPU; called by the device's thread.
+  struct Calling {
+    std::function<void()> settle, end_launches;
+    std::function<void(const std::string&)> lose;
+  };
+  /// All outlive it.
+  KernelStore(Gpu& gpu, std::shared_ptr<Calls> calls, Calling device)
+      : gpu_(gpu), device_(std::move(device)), calls_(std::move(calls)) {}
 
-  // --- for any thread; these wait for the submitting one ---
+  // --- for any thread; these wait for the device's one ---
   /// Adapts a kernel. Throws std::runtime_error.
   [[nodiscard]] std::shared_ptr<const Kernel> prepare(std::size_t partition,
                                                       std::shared_ptr<const Kernel> kernel,
@@ -63,10 +88,10 @@ class KernelStore {
   [[nodiscard]] std::shared_ptr<const Kernel> capture(std::size_t partition,
                                                       std::shared_ptr<const Kernel> prepared,
                                                       std::uint32_t lane);
-  /// What other threads wait for; the submitting one runs them.
+  /// What other threads wait for; the device's one runs them.
   [[nodiscard]] Calls& calls() noexcept { return *calls_; }
 
-  // --- for the submitting thread ---
+  // --- for the device's thread ---
   /// Wants the node's kernel on a lane that would have been less busy.
   void wish(const PlanNode& node, std::size_t partition, std::uint32_t lane);
   /// Opens one kernel on a lane that was wished for, between queries: where nothing has happened
@@ -105,8 +130,8 @@ class KernelStore {
   void lose_now();
 
   Gpu& gpu_;
-  const std::function<void(const std::string&)> lose_;
-  const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
+  const Calling device_;
+  const std::shared_ptr<Calls> calls_;
   std::unordered_set<std::shared_ptr<KernelSlot>> kernels_;
   std::deque<Wish> wishes_;
   std::int64_t next_opening_ns_ = 0;  ///< beside work, not earlier

@@ -51,8 +51,11 @@ void* DevicePool::allocate_bare(std::uint32_t stream, std::size_t bytes) {
   return block;
 }
 
+/// Another lane may be quicker to take the new chunk.
 std::byte* DevicePool::take_grown(std::uint32_t stream, std::size_t bytes) {
-  return grow(stream, bytes, params_.chunk_bytes) ? take(stream, stream, bytes) : nullptr;
+  while (grow(stream, bytes, params_.chunk_bytes))
+    if (std::byte* const block = take(stream, stream, bytes)) return block;
+  return nullptr;
 }
 
 std::byte* DevicePool::take(std::uint32_t pool, std::uint32_t stream, std::size_t bytes) {
@@ -62,7 +65,13 @@ std::byte* DevicePool::take(std::uint32_t pool, std::uint32_t stream, std::size_
       if (!streams_.is_behind(stream, {other, uses[other]})) return false;
     return true;
   };
-  const auto taken = pools_[pool].take(bytes, is_behind);
+  // No event is behind what another lane is launching now.
+  const auto may_take = [&](const Uses& uses) {
+    for (std::uint32_t other = 0; other < streams_.count(); ++other)
+      if (other != stream && !streams_.is_recorded({other, uses[other]})) return false;
+    return true;
+  };
+  const auto taken = pools_[pool].take(bytes, is_behind, may_take);
   if (!taken) return nullptr;
   streams_.wait(stream, taken->second);
   // By the submission at hand, even if nothing else should say so.
@@ -73,20 +82,25 @@ std::byte* DevicePool::take(std::uint32_t pool, std::uint32_t stream, std::size_
 
 /// One more chunk; false if that would pass the limit or the device has no more.
 bool DevicePool::grow(std::uint32_t pool, std::size_t bytes, std::size_t chunk_bytes) {
-  const std::size_t wanted = chunk_within_limit(bytes, chunk_bytes);
-  if (wanted < bytes) return false;
+  std::size_t wanted = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    wanted = chunk_within_limit(bytes, chunk_bytes);
+    if (wanted < bytes) return false;
+    device_bytes_ += wanted;  // ours, before other lanes ask
+  }
   void* chunk = nullptr;
   const int code = api_->device_allocate.code(&chunk, wanted);
+  const std::lock_guard lock(mutex_);
+  if (code != 0) device_bytes_ -= wanted;
   if (code == out_of_memory) return false;
   if (code != 0) throw api_->library().error(code, "cudaMalloc");
-  const std::lock_guard lock(mutex_);
   pools_[pool].add_chunk(static_cast<std::byte*>(chunk), wanted);
-  device_bytes_ += wanted;
   return true;
 }
 
+/// Under the lock.
 std::size_t DevicePool::chunk_within_limit(std::size_t bytes, std::size_t chunk_bytes) const {
-  const std::lock_guard lock(mutex_);
   const std::size_t wanted = std::max(bytes, chunk_bytes);
   if (params_.limit_bytes == 0) return wanted;
   const std::size_t taken = device_bytes_ + outside_bytes_;
@@ -158,10 +172,16 @@ void DevicePool::forget() noexcept {
 }
 
 std::shared_ptr<const void> DevicePool::count_outside(std::size_t bytes) {
-  if (chunk_within_limit(bytes, 0) < bytes) trim({});
-  if (chunk_within_limit(bytes, 0) < bytes) throw exhausted(bytes);
-  const std::lock_guard lock(mutex_);
-  outside_bytes_ += bytes;
+  const auto count = [&] {
+    const std::lock_guard lock(mutex_);
+    const bool fits = chunk_within_limit(bytes, 0) >= bytes;
+    if (fits) outside_bytes_ += bytes;
+    return fits;
+  };
+  if (!count()) {
+    trim({});
+    if (!count()) throw exhausted(bytes);
+  }
   return {this, [pool = shared_from_this(), bytes](const void*) {
             const std::lock_guard guard(pool->mutex_);
             pool->outside_bytes_ -= bytes;

@@ -19,6 +19,9 @@ using Memory = std::shared_ptr<void>;
 /// Device memory: a pool per stream that allocates. A block is used again on its own stream at
 /// once, since the stream is in order; on another only behind the events of its last uses.
 ///
+/// Threads that submit to different streams may use it at once; it may then take more of the device
+/// than one alone would, within the limit.
+///
 /// Memory is asked of the device in chunks, up to the limit; then blocks of other streams' pools
 /// are taken; then chunks that are free are given back, so that one of another size can be had;
 /// then it is out of memory.
@@ -42,7 +45,7 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   ~DevicePool();
 
   /// For work that is submitted to `stream` from now on, which waits if it must. At least 256-byte
-  /// aligned. The submitting thread only. Throws Error of code out_of_memory.
+  /// aligned. By whoever submits to the stream. Throws Error of code out_of_memory.
   [[nodiscard]] Memory allocate(std::uint32_t stream, std::size_t bytes);
   /// The same without a holder; give back with release().
   [[nodiscard]] void* allocate_bare(std::uint32_t stream, std::size_t bytes);
@@ -56,8 +59,7 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   /// The same for memory that must not be freed any more: CUDA was reset.
   void forget() noexcept;
   /// Memory that libraries take of the device by themselves: it counts towards the limit and what
-  /// is held, as long as the returned lives. The submitting thread only; throws Error of code
-  /// out_of_memory.
+  /// is held, as long as the returned lives. Thread-safe; throws Error of code out_of_memory.
   [[nodiscard]] std::shared_ptr<const void> count_outside(std::size_t bytes);
   /// The same for what all users of a stream share: counted once, as long as one of them lives.
   [[nodiscard]] std::shared_ptr<const void> count_shared(std::uint32_t stream, std::size_t bytes);

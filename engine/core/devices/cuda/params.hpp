@@ -42,6 +42,9 @@ struct CudaParams {
   std::size_t staging_bytes = 64U << 20;  ///< pinned host memory for copies
   int queue_depth = 4;                    ///< most submissions in a stream at a time
   int lanes_at_once = 1;                  ///< that a kernel is opened on with its plan
+  /// Whether each of several lanes has a thread for submissions that take long (lane_threads.hpp);
+  /// else the device's own thread makes all.
+  bool lane_threads = true;
   /// Whether closing a lost device resets CUDA in this process, so that the GPU can perhaps be
   /// opened again, of which NVIDIA promises nothing; the last machine that has it open does.
   /// Answers are then copied out of pinned memory, which a reset frees.

@@ -23,20 +23,26 @@ class Ranges {
   }
 
   void add_chunk(std::byte* begin, std::size_t bytes);
-  /// Of the free blocks that fit, the smallest of which `is_good(uses)` holds among the first few,
-  /// else the smallest, else none.
+  /// Of the free blocks that fit and of which `may_take(uses)` holds, the smallest of which
+  /// `is_good(uses)` holds among the first few, else the smallest, else none.
+  template <typename IsGood, typename MayTake>
+  [[nodiscard]] std::optional<std::pair<std::byte*, Uses>> take(std::size_t bytes, IsGood&& is_good,
+                                                                MayTake&& may_take) {
+    auto chosen = free_.end();
+    int looked = 0;
+    for (auto it = free_.lower_bound({bytes, nullptr}); it != free_.end() && looked < 8; ++it) {
+      const Uses& uses = blocks_.at(it->second).uses;
+      if (!may_take(uses)) continue;
+      if (++looked == 1 || is_good(uses)) chosen = it;
+      if (is_good(uses)) break;
+    }
+    if (chosen == free_.end()) return std::nullopt;
+    return split(chosen->second, bytes);
+  }
   template <typename IsGood>
   [[nodiscard]] std::optional<std::pair<std::byte*, Uses>> take(std::size_t bytes,
                                                                 IsGood&& is_good) {
-    const auto first = free_.lower_bound({bytes, nullptr});
-    if (first == free_.end()) return std::nullopt;
-    auto chosen = first;
-    for (auto [it, looked] = std::pair(first, 0); it != free_.end() && looked < 8; ++it, ++looked)
-      if (is_good(blocks_.at(it->second).uses)) {
-        chosen = it;
-        break;
-      }
-    return split(chosen->second, bytes);
+    return take(bytes, is_good, [](const Uses&) { return true; });
   }
   /// Notes a use of the taken block that holds `address`.
   void note_use(const std::byte* address, Stamp stamp);

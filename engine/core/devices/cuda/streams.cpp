@@ -41,19 +41,28 @@ EventHandle Streams::take_event() {
 
 Stamp Streams::record(std::uint32_t stream) {
   Row& row = rows_[stream];
-  row.outstanding.push_back(take_event());
-  ++row.recorded;
-  api_->event_record(row.outstanding.back(), row.handle);
-  return {stream, row.recorded};
+  const EventHandle event = take_event();
+  if (const int code = api_->event_record.code(event, row.handle); code != 0) {
+    idle_events_.push_back(event);
+    throw api_->library().error(code, "cudaEventRecord");
+  }
+  const std::lock_guard lock(mutex_);
+  row.outstanding.push_back(event);
+  // release: see recorded()
+  return {stream, row.recorded.fetch_add(1, std::memory_order_release) + 1};
 }
 
 void Streams::wait(std::uint32_t stream, Stamp stamp) {
   if (is_behind(stream, stamp)) return;
-  if (stamp.position > rows_[stamp.stream].recorded)
+  Row& other = rows_[stamp.stream];
+  if (!is_recorded(stamp))
     throw std::logic_error("a wait for what stream " + std::to_string(stamp.stream) +
                            " has not recorded yet");
-  const std::uint64_t index = stamp.position - passed(stamp.stream) - 1;
-  api_->stream_wait_event(rows_[stream].handle, rows_[stamp.stream].outstanding[index], 0);
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t passed_before = passed(stamp.stream);
+  if (stamp.position <= passed_before) return;
+  api_->stream_wait_event(rows_[stream].handle,
+                          other.outstanding[stamp.position - passed_before - 1], 0);
   rows_[stream].waited[stamp.stream] = stamp.position;
 }
 
@@ -62,12 +71,17 @@ void Streams::wait(std::uint32_t stream, const Uses& uses) {
 }
 
 bool Streams::is_idle() const noexcept {
-  return std::ranges::all_of(rows_, [](const Row& row) { return row.outstanding.empty(); });
+  for (std::uint32_t stream = 0; stream < count(); ++stream)
+    if (passed(stream) != recorded(stream)) return false;
+  return true;
 }
 
 bool Streams::is_idle_beside(std::uint32_t stream, std::uint32_t end) const noexcept {
   for (std::uint32_t other = 0; other < end; ++other)
-    if (other != stream && !rows_[other].outstanding.empty()) return false;
+    if (other != stream &&
+        (passed(other) != recorded(other) ||
+         rows_[other].launching.load(std::memory_order_relaxed)))  // relaxed: advice
+      return false;
   return true;
 }
 
@@ -79,12 +93,15 @@ void Streams::settle() {
 bool Streams::poll() {
   bool moved = false;
   for (Row& row : rows_) {
-    while (!row.outstanding.empty()) {
-      const int code = api_->event_query.code(row.outstanding.front());
+    while (!row.outstanding.empty()) {  // changed by this thread alone
+      const EventHandle event = row.outstanding.front();
+      const int code = api_->event_query.code(event);
       if (code == not_ready || is_of_a_capture(code)) break;  // look again
       if (code != 0) throw api_->library().error(code, "cudaEventQuery");
-      idle_events_.push_back(row.outstanding.front());
+      const std::lock_guard lock(mutex_);
       row.outstanding.pop_front();
+      row.passed.fetch_add(1, std::memory_order_release);  // release: see passed()
+      idle_events_.push_back(event);
       moved = true;
     }
   }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <mutex>
 #include <vector>
 
 #include "devices/cuda/api.hpp"
@@ -25,7 +27,12 @@ struct Stamp {
 using Uses = std::array<std::uint64_t, max_streams>;
 
 /// Non-blocking streams with pooled events without timing. One event ends each submission; its
-/// number is its position. For the device's submitting thread only; never waits on the host.
+/// number is its position. Never waits on the host.
+///
+/// The device's thread records and polls. Each stream is submitted to by one thread at a time,
+/// which alone may make it wait: while a lane is launching that is the lane's own
+/// (lane_threads.hpp), and nobody records in it. How far streams have come, any of these threads
+/// may ask.
 ///
 /// A wait is only issued where it says something new: not for the same stream, not for what the
 /// host has seen pass, not for what the stream waited for before.
@@ -50,7 +57,7 @@ class Streams {
   Stamp record(std::uint32_t stream);
   /// What the next record() will return.
   [[nodiscard]] Stamp next(std::uint32_t stream) const noexcept {
-    return {stream, rows_[stream].recorded + 1};
+    return {stream, recorded(stream) + 1};
   }
   /// Whether work submitted to `stream` from now on comes after `stamp` without a wait.
   [[nodiscard]] bool is_behind(std::uint32_t stream, Stamp stamp) const noexcept {
@@ -65,32 +72,49 @@ class Streams {
   /// Looks once how far each stream has come; whether one has come further.
   bool poll();
   [[nodiscard]] std::uint64_t passed(std::uint32_t stream) const noexcept {
-    return rows_[stream].recorded - rows_[stream].outstanding.size();
+    // acquire: who sees an event passed may use again what came before it
+    return rows_[stream].passed.load(std::memory_order_acquire);
+  }
+  /// Whether others can be made to wait for all of it: what a lane is launching has no event yet.
+  [[nodiscard]] bool is_recorded(Stamp stamp) const noexcept {
+    return stamp.position <= recorded(stamp.stream);
   }
   /// Whether the host has seen all recorded points pass.
   [[nodiscard]] bool is_idle() const noexcept;
-  /// The same of all streams but one and those from `end` on.
+  /// The same of all streams but one and those from `end` on, of which none is launching either.
   [[nodiscard]] bool is_idle_beside(std::uint32_t stream, std::uint32_t end) const noexcept;
+  /// From now on, or no longer, there is work in the stream without a point behind it.
+  void set_launching(std::uint32_t stream, bool is_launching) noexcept {
+    rows_[stream].launching.store(is_launching, std::memory_order_relaxed);  // relaxed: advice
+  }
   /// Polls until all recorded points have passed: for what may not happen beside other work.
   /// Throws Error.
   void settle();
   /// The last point recorded in the stream.
   [[nodiscard]] Stamp last(std::uint32_t stream) const noexcept {
-    return {stream, rows_[stream].recorded};
+    return {stream, recorded(stream)};
   }
 
  private:
   struct Row {
     StreamHandle handle = nullptr;
-    std::uint64_t recorded = 0;
-    std::deque<EventHandle> outstanding;  ///< of the positions after passed()
-    Uses waited{};
+    std::atomic<std::uint64_t> recorded{0}, passed{0};  ///< written under the mutex
+    std::deque<EventHandle> outstanding;                ///< of the positions after passed()
+    Uses waited{};                                      ///< of whoever submits to it
+    std::atomic<bool> launching{false};
   };
 
+  [[nodiscard]] std::uint64_t recorded(std::uint32_t stream) const noexcept {
+    // acquire: an event that others are to wait for has been recorded
+    return rows_[stream].recorded.load(std::memory_order_acquire);
+  }
   [[nodiscard]] EventHandle take_event();
 
   const ApiPtr api_;
   std::vector<Row> rows_;
+  /// Guards which events are outstanding, so that none is used again while a stream is told to wait
+  /// for it. A leaf; held for one call of CUDA at most, and not while events are polled.
+  std::mutex mutex_;
   std::vector<EventHandle> idle_events_;
 };
 
