@@ -38,9 +38,21 @@ def main() -> int:
     if args.part in ("all", "networks"):
         bars += _networks(args, folders["dnn_partitioning"])
     result_file.show("What must hold", bars)
-    if args.part == "all":
-        result_file.write(BARS, {"graph_s": args.graph_s, "network_s": args.network_s}, bars)
+    store_bars()
     return 0
+
+
+def store_bars() -> None:
+    """What the stored tables of both parts come to, once there are both."""
+    paths = [result_file.path_of(name) for name in (GRAPHS, NETWORKS)]
+    if all(path.exists() for path in paths):
+        graphs, networks = map(result_file.read_document, paths)
+        bars = [
+            *graph_bars(result_file.rows_of(graphs)),
+            *network_bars(result_file.rows_of(networks)),
+        ]
+        config = {"graphs": graphs["config"], "networks": networks["config"]}
+        result_file.write(BARS, config, bars)
 
 
 def _parser() -> argparse.ArgumentParser:
