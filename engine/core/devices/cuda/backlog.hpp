@@ -1,4 +1,4 @@
-// What waits for a GPU's submitting thread: ready nodes, and calls of other threads.
+// What waits for a GPU's own thread: ready nodes, and calls of other threads.
 #pragma once
 
 #include <algorithm>

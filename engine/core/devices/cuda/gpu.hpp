@@ -37,7 +37,7 @@ struct Health {
 };
 
 /// What a device has of its GPU. Lanes are streams 0 to in_stream - 1, and the streams of copies
-/// come after them. For the submitting thread, which opens it; others may read `params`, `warning`
+/// come after them. For the device's thread, which opens it; others may read `params`, `warning`
 /// and the partitions once it is open, and ask for stats().
 class Gpu {
  public:

@@ -11,7 +11,7 @@
 namespace engine::cuda {
 
 /// For checks of everything around the kernels, and where a GPU has none: its answers are the
-/// host's. The submitting thread computes, and waits for its stream, so it is slow.
+/// host's. Whoever launches it computes, and waits for its stream, so it is slow.
 class HostKernel final : public CudaKernel {
  public:
   /// `backend` outlives the kernel.

@@ -11,7 +11,7 @@ namespace engine::cuda {
 /// Takes chunks of the device's pool and gives them back as a whole when it goes, so that nothing
 /// else uses an address that the graph has. Its streams must record a point soon after that. Work
 /// that ran once finds all the memory here that it needs again: capturing it asks nothing of the
-/// device. The submitting thread only.
+/// device. The device's thread only.
 class PrivatePool : public std::enable_shared_from_this<PrivatePool> {
  public:
   /// For work of stream `lane`. Both outlive it.

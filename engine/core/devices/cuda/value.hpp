@@ -27,7 +27,7 @@ class CudaValue final : public Value {
   [[nodiscard]] void* data() const noexcept { return memory_.get(); }
   [[nodiscard]] const TensorInfo& info() const noexcept { return info_; }
   [[nodiscard]] Stamp written() const noexcept { return written_; }
-  /// By the device's submitting thread, before the value is published.
+  /// By the device's thread, before the value is published.
   void set_written(Stamp stamp) const noexcept { written_ = stamp; }
 
  private:
