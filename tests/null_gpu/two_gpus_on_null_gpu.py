@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from surplus.engine import _core
-from tests.null_gpu.provider_on_null_gpu import DRAINS_AFTER, SMALL, NullCuda, Subject, built, on
+from tests.null_gpu.provider_on_null_gpu import SEALED, SMALL, NullCuda, Subject, built, on
 from tests.null_gpu.provider_on_null_gpu import cuda as cuda
 from tests.null_gpu.provider_on_null_gpu import opened as opened
 
@@ -23,8 +23,7 @@ def test_both_run_and_neither_waits_nor_allocates(
     path, inputs = built(name, tmp_path)
     subject = Subject(on(DEVICES, opened), path)
     subject.run(inputs, 40)
-    with cuda.sealed():
-        subject.run(inputs, DRAINS_AFTER - 60)
+    assert subject.run_sealed(cuda, inputs, SEALED) == []
     ran = {subject.gpu(gpu)["executed"] for gpu in (ONE, OTHER)}
     assert len(ran) == 1
     assert min(ran) > 0
