@@ -53,12 +53,13 @@ def convolution_and_product() -> Probed:
     return _probed(nodes, [1, 3, 32, 32], [1, 10], "y", weights)
 
 
-def machine_of(gpu: str, lanes: int) -> _core.Machine:
+def machine_of(gpu: str, lanes: int, *, lane_threads: bool = True) -> _core.Machine:
     """A CPU lane, and a GPU on all lanes of which segments are opened with their plans."""
     load_runtime()
     specs = parse_devices(f"cpu:1,{gpu}:{lanes}")
     every = core_options(specs, EmulationParams(), reopens=False)
     every[1].cuda.lanes_at_once = lanes
+    every[1].cuda.lane_threads = lane_threads
     return _core.Machine(every)
 
 

@@ -1,7 +1,6 @@
 """Launches a second: one thread that submits to 1, 2 and 4 lanes, and as many threads as lanes.
 
-Each machine of a process has a submitting thread of its own, so machines of one lane each are what
-a thread a lane would be at best.
+The threads are those of a machine's lanes, or, at best, of as many machines of one lane each.
 """
 
 from __future__ import annotations
@@ -34,8 +33,9 @@ def measure(spec: ModelSpec, setting: Setting) -> Found:
     alone = [_machine(setting, 1) for _ in range(COUNTS[-1])]
     machines = {_lanes(1): alone[:1]}
     for count in COUNTS[1:]:
-        machines[_lanes(count)] = [_machine(setting, count)]
-        machines[_threads(count)] = alone[:count]
+        machines[_lanes(count)] = [_machine(setting, count, lane_threads=False)]
+        machines[_threads(count)] = [_machine(setting, count)]
+        machines[_apart(count)] = alone[:count]
     plans = {
         name: [
             (plan_of(m, 1, segment, captured=False), m.stats()["devices"][1]["lanes"]) for m in ms
@@ -60,8 +60,12 @@ def _threads(count: int) -> str:
     return f"{count} threads, a lane each"
 
 
-def _machine(setting: Setting, lanes: int) -> _core.Machine:
-    return machine_of(setting.gpu_name, lanes)
+def _apart(count: int) -> str:
+    return f"{count} machines, a thread and a lane each"
+
+
+def _machine(setting: Setting, lanes: int, *, lane_threads: bool = True) -> _core.Machine:
+    return machine_of(setting.gpu_name, lanes, lane_threads=lane_threads)
 
 
 def _rate(

@@ -28,7 +28,7 @@
 
 namespace {
 
-constexpr std::size_t max_streams = 24;
+constexpr std::size_t max_streams = 40;
 constexpr std::size_t null_checked = 4096;  ///< bytes of a copy whose source must not change
 constexpr int max_gpus = 4;
 
