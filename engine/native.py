@@ -20,7 +20,7 @@ CUDA_VARIABLE = "SURPLUS_CUDA_LIBRARY"
 """Environment variable that names CUDA's runtime library instead of the installed one."""
 
 LANE_THREADS_VARIABLE = "SURPLUS_CUDA_LANE_THREADS"
-"""Environment variable that takes CUDA's lanes their threads where it is 0: to compare with them."""
+"""Environment variable that is 0 where lanes of CUDA have no threads: to compare."""
 
 _PLUGIN_VARIABLE = "SURPLUS_PLUGIN_"
 _PLUGIN_PACKAGE = "onnxruntime_ep_"

@@ -56,7 +56,7 @@ class KernelSlot final : public CudaKernel {
   }
 
  private:
-  static constexpr std::int64_t brief_ns = 50'000;
+  static constexpr std::int64_t brief_ns = 100'000;
   static constexpr std::uint8_t brief_in_a_row = 8;
 
   std::shared_ptr<const CudaKernel> kernel_;  ///< the device's thread's own, as all here
