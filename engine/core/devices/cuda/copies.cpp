@@ -28,6 +28,7 @@ bool CudaDevice::submit_copy(Backlog::Queue queue) {
 
 /// False: there is not enough pinned memory now, but a copy in flight will give some back.
 bool CudaDevice::copy_in(Held& held) {
+  copy_starves_ = false;
   const Task task = held.task;
   const PlanNode& node = task.run->plan().node(task.node);
   Submitted copy{.task = task, .start_ns = now_ns()};
@@ -56,6 +57,10 @@ bool CudaDevice::copy_in(Held& held) {
       held.values.outputs[0] = send(host.info, staged);
     }
   } catch (const std::exception& error) {
+    const auto* cuda_error = dynamic_cast<const Error*>(&error);
+    const bool lacks_memory = cuda_error != nullptr && cuda_error->code() == out_of_memory;
+    copy_starves_ = lacks_memory && is_launching();  // which gives some back
+    if (copy_starves_) return false;
     fail(task, failure_of(error));
   }
   if (!record(copy, gpu_.in_stream)) return give_up(held);

@@ -142,7 +142,7 @@ bool CudaDevice::step() {
     moved |= end_passed();
     moved |= submit_next();
     let_others();
-    const bool is_empty = in_flight_.empty() && launching_lanes_ == 0;
+    const bool is_empty = in_flight_.empty() && !is_launching();
     if (is_empty && gpu_.streams().is_idle()) kernels_.return_memory();
     const bool is_quiet = !moved && is_empty;
     moved |= kernels_.open_further(is_quiet ? std::optional(last_progress_ns_) : std::nullopt);
@@ -181,7 +181,7 @@ bool CudaDevice::end_passed() {
 void CudaDevice::park() {
   const bool waits = lease_->waits();
   const bool polls = !in_flight_.empty() || (kernels_.waits_for_quiet() && !gpu_.health.is_lost());
-  const bool busy = polls || launching_lanes_ != 0;
+  const bool busy = polls || is_launching();
   const auto has_news = [this] {
     return !inbox_.empty() || !kernels_.calls().empty() ||
            kicked_.load(std::memory_order_seq_cst) ||  // seq_cst, both: tested before parking

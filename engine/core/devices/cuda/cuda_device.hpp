@@ -114,7 +114,9 @@ class CudaDevice final : public Device {
     std::optional<Launch> launch = {};
     std::optional<Failure> failure = {};
     std::int64_t took_ns = 0;
-    LaneThreads::Job job = {};  ///< what the lane's thread does, made once
+    std::vector<Memory> kept = {};  ///< of an earlier try
+    bool is_alone = false;          ///< no other lane is launching meanwhile
+    LaneThreads::Job job = {};      ///< what the lane's thread does, made once
   };
 
   /// None: all that may be taken are full.
@@ -138,6 +140,12 @@ class CudaDevice final : public Device {
   void let_others();
   [[nodiscard]] bool kernels_in_flight() const noexcept;
   void enqueue(const Task& task, const PlanNode& node, std::uint32_t lane);
+  void begin_launch(std::uint32_t lane);
+  [[nodiscard]] bool starve(std::uint32_t lane);
+  void feed();
+  [[nodiscard]] bool is_launching() const noexcept {
+    return (launching_lanes_ | starved_lanes_) != 0;
+  }
   static void launch(Launching& launching) noexcept;
   void end_launch(std::uint32_t lane);
   bool end_launches();
@@ -187,6 +195,8 @@ class CudaDevice final : public Device {
   InFlight in_flight_;
   std::vector<Launching> launching_;  ///< by lane
   LaneSet launching_lanes_ = 0;
+  LaneSet starved_lanes_ = 0;  ///< whose launch needs memory that others were launching with
+  bool copy_starves_ = false;  ///< the same of a copy: until it goes on no lane launches more
   std::vector<Task> skipped_;  ///< behind submissions of their run
   std::array<std::optional<Held>, Backlog::kernels> held_;
   ReadyNodes made_ready_;

@@ -34,7 +34,7 @@ void CudaDevice::let_others() {
 }
 
 bool CudaDevice::kernels_in_flight() const noexcept {
-  if (launching_lanes_ != 0) return true;
+  if (is_launching()) return true;
   return std::ranges::any_of(std::views::iota(std::uint32_t{0}, gpu_.in_stream),
                              [this](std::uint32_t lane) { return in_flight_.count(lane) != 0; });
 }

@@ -30,8 +30,16 @@ class Launch {
   }
   /// Throws Error of code out_of_memory.
   [[nodiscard]] Memory allocate(std::size_t bytes) {
-    return private_ ? private_->allocate(bytes) : memory_.allocate(lane_, bytes);
+    if (private_) return private_->allocate(bytes);
+    try {
+      return memory_.allocate(lane_, bytes);
+    } catch (const Error& error) {
+      ran_out_ = ran_out_ || error.code() == out_of_memory;
+      throw;
+    }
   }
+  /// Whether there was not enough of it.
+  [[nodiscard]] bool ran_out() const noexcept { return ran_out_; }
   /// Pinned host memory; the caller keeps it until the stream has passed its use.
   [[nodiscard]] Memory allocate_pinned(std::size_t bytes) { return pinned_.allocate(bytes, true); }
   /// Pinned memory that its user has let go of, but not yet the stream.
@@ -55,6 +63,7 @@ class Launch {
   std::shared_ptr<PrivatePool> private_ = nullptr;
   std::vector<Memory> kept_;
   bool is_replay_ = false;
+  bool ran_out_ = false;
 };
 
 /// The work of a kernel on one lane as a graph that was captured once: it reads and writes the same

@@ -1,5 +1,7 @@
 // How a CUDA device gets a node into the stream of a lane: by its own thread or the lane's.
+#include <algorithm>
 #include <bit>
+#include <iterator>
 #include <stdexcept>
 
 #include "devices/cuda/cuda_device.hpp"
@@ -22,6 +24,13 @@ void CudaDevice::enqueue(const Task& task, const PlanNode& node, std::uint32_t l
   at.kernel = static_cast<const KernelSlot*>(node.kernel);  // prepare() made it
   task.run->take_inputs(node, at.values);
   at.values.outputs.resize(node.end_output - node.first_output);
+  at.is_alone = false;
+  begin_launch(lane);
+}
+
+void CudaDevice::begin_launch(std::uint32_t lane) {
+  Launching& at = launching_[lane];
+  const PlanNode& node = at.task.run->plan().node(at.task.node);
   at.launch.emplace(gpu_.api(), gpu_.streams(), gpu_.memory(), gpu_.pinned(), lane);
   at.failure.reset();
   at.took_ns = 0;
@@ -67,11 +76,14 @@ void CudaDevice::end_launch(std::uint32_t lane) {
   Launching& at = launching_[lane];
   launching_lanes_ &= ~(LaneSet{1} << lane);
   gpu_.streams().set_launching(lane, false);
+  if (starve(lane)) return;
   const Task task = at.task;
   Run& run = *task.run;
   const PlanNode& node = run.plan().node(task.node);
   Submitted entry{.task = task, .start_ns = at.start_ns};
   entry.launch_kept = at.launch->take_kept();
+  std::ranges::move(at.kept, std::back_inserter(entry.launch_kept));
+  at.kept.clear();
   if (at.failure) fail(task, *at.failure);
   if (at.launch->is_replay())
     gpu_.partitions[partition_of(node.executor)].replayed.fetch_add(
@@ -100,7 +112,30 @@ bool CudaDevice::end_launches() {
     end_launch(lane);
     any = true;
   }
+  if (starved_lanes_ != 0 && launching_lanes_ == 0) feed();
   return any;
+}
+
+/// What other lanes are launching with has no event yet, for which a stream could wait. A launch
+/// that lacked memory beside others is made again when these have ended; whether it is such a one.
+bool CudaDevice::starve(std::uint32_t lane) {
+  Launching& at = launching_[lane];
+  if (!at.failure || at.failure->is_fatal || !at.launch->ran_out() || at.is_alone) return false;
+  if (!gpu_.threads().any()) return false;
+  Submitted begun;
+  if (!record(begun, lane)) return false;
+  at.kept = at.launch->take_kept();
+  at.values.outputs.assign(at.values.outputs.size(), nullptr);
+  starved_lanes_ |= LaneSet{1} << lane;
+  return true;
+}
+
+/// Makes one of those again.
+void CudaDevice::feed() {
+  const auto lane = static_cast<std::uint32_t>(std::countr_zero(starved_lanes_));
+  starved_lanes_ &= starved_lanes_ - 1;
+  launching_[lane].is_alone = true;
+  begin_launch(lane);
 }
 
 bool CudaDevice::has_ended_launch() noexcept {
@@ -111,19 +146,24 @@ bool CudaDevice::has_ended_launch() noexcept {
 
 /// The same when the others have: then no lane is launching.
 void CudaDevice::await_launches() {
-  while (launching_lanes_ != 0) {
-    gpu_.threads().await(static_cast<std::uint32_t>(std::countr_zero(launching_lanes_)));
+  while (is_launching()) {
+    if (launching_lanes_ != 0)
+      gpu_.threads().await(static_cast<std::uint32_t>(std::countr_zero(launching_lanes_)));
     end_launches();
   }
 }
 
 /// Ends those of a lost device with its error; they return, since all calls fail there.
 void CudaDevice::abandon_launches() {
-  for (; launching_lanes_ != 0; launching_lanes_ &= launching_lanes_ - 1) {
-    const auto lane = static_cast<std::uint32_t>(std::countr_zero(launching_lanes_));
+  while (is_launching()) {
+    const auto lane =
+        static_cast<std::uint32_t>(std::countr_zero(launching_lanes_ | starved_lanes_));
     Launching& at = launching_[lane];
-    gpu_.threads().await(lane);
+    if (has(launching_lanes_, lane)) gpu_.threads().await(lane);
     static_cast<void>(gpu_.threads().take_ended(lane));
+    launching_lanes_ &= ~(LaneSet{1} << lane);
+    starved_lanes_ &= ~(LaneSet{1} << lane);
+    at.kept.clear();
     gpu_.streams().set_launching(lane, false);
     const Task task = at.task;
     at.launch.reset();

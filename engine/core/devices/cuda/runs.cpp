@@ -23,7 +23,7 @@ bool CudaDevice::submit_next() {
 }
 
 bool CudaDevice::has_room(std::uint32_t stream) const {
-  if (stream < gpu_.in_stream && has(launching_lanes_, stream)) return false;
+  if (stream < gpu_.in_stream && has(launching_lanes_ | starved_lanes_, stream)) return false;
   const auto depth = static_cast<std::size_t>(gpu_.params.queue_depth);
   return in_flight_.count(stream) < (stream < gpu_.in_stream ? depth : copies_at_once);
 }
@@ -58,6 +58,7 @@ CudaDevice::LaneChoice CudaDevice::choose_lane(const Task& task, const Partition
 /// The most urgent one that has room on a lane that it is open on. One whose lanes are full holds
 /// back none of other lanes: it may never be opened on these, for lack of memory.
 bool CudaDevice::submit_kernel(std::size_t partition) {
+  if (starved_lanes_ != 0 || copy_starves_) return false;
   const Partition& part = gpu_.partitions[partition];
   const auto end_lane = part.first_lane + part.lanes;
   const auto lanes_of_it = std::views::iota(part.first_lane, end_lane);
