@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t gap_ns = 1'000'000;
 constexpr std::int64_t patience_ns = 100'000'000;
-constexpr std::int64_t opening_share = 20;
+constexpr std::int64_t opening_share = 4;
 
 }  // namespace
 

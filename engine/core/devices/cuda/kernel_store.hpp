@@ -96,7 +96,7 @@ class KernelStore {
   void wish(const PlanNode& node, std::size_t partition, std::uint32_t lane);
   /// Opens one kernel on a lane that was wished for, between queries: where nothing has happened
   /// for a millisecond, since `quiet_since_ns`. Where queries leave no such gap for a tenth of a
-  /// second, they wait for it, for a twentieth of the time at most. Never while another thread of
+  /// second, they wait for it, for a fifth of the time at most. Never while another thread of
   /// the process opens or captures. Whether one was tried.
   bool open_further(std::optional<std::int64_t> quiet_since_ns);
   /// Gives memory of kernels that have gone back to the GPU, which is idle.
