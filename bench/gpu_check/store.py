@@ -47,9 +47,10 @@ class PartStore:
         return self.units.get(unit, {}).get("error", OUT_OF_TIME) != OUT_OF_TIME
 
     def keep(self, unit: str, found: Mapping[str, Any]) -> None:
-        """Store what a unit came to: its figures, or ``error`` and why."""
+        """Store what a unit came to: its figures, or ``error`` and why; of this commit, if of none."""
         with self._lock:
-            self.units[unit] = {**found, "commit": self._machine["commit"]}
+            commit = found.get("commit", self._machine["commit"])
+            self.units[unit] = {**found, "commit": commit}
             document = {
                 "bench": f"gpu_check {self._path.stem}",
                 "machine": self._machine,

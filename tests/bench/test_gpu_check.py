@@ -121,9 +121,11 @@ class Clock:
     def run(self, part: Part, unit: str, setting: Setting, left_s: float) -> dict[str, Any]:
         assert left_s > 0
         self.asked.append(f"{part.name} {unit}")
-        self.now_s += part.unit_s
+        self.now_s += min(part.unit_s, left_s)
         if unit == "dlrm":
             return {"error": "it failed"}
+        if part.unit_s > left_s:
+            return {"error": f"stopped after {left_s:.0f} s"}
         return {"figures": [], "details": {"budget": setting.budget_s}}
 
 
@@ -156,6 +158,16 @@ def test_what_failed_or_had_no_time_is_measured_at_the_next_start(tmp_path: Path
     assert check.stores["two"].units["moe"]["commit"] == "d"
     assert play(tmp_path, 100)[0].asked == ["one dlrm"]
     assert len(play(tmp_path, 100, anew=True)[0].asked) == 3
+
+
+def test_what_is_cut_off_by_the_end_of_a_check_keeps_its_earlier_figures(tmp_path: Path) -> None:
+    play(tmp_path, 100)
+    later = {**MACHINE, "commit": "d"}
+    clock, check = play(tmp_path, 25, anew=True, machine=later)
+    assert clock.asked == ["one lenet", "one dlrm", "two moe"]
+    kept = check.stores["two"].units["moe"]
+    assert kept["details"] == {"budget": 20} and kept["commit"] == "c"
+    assert check.stores["one"].units["lenet"]["commit"] == "d"
 
 
 def test_figures_of_another_machine_or_a_torn_file_are_dropped(tmp_path: Path) -> None:
