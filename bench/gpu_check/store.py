@@ -47,7 +47,10 @@ class PartStore:
         return self.units.get(unit, {}).get("error", OUT_OF_TIME) != OUT_OF_TIME
 
     def keep(self, unit: str, found: Mapping[str, Any]) -> None:
-        """Store what a unit came to: its figures, or ``error`` and why; of this commit, if of none."""
+        """Store what a unit came to: its figures, or ``error`` and why.
+
+        It is of this commit, unless it says of which one.
+        """
         with self._lock:
             commit = found.get("commit", self._machine["commit"])
             self.units[unit] = {**found, "commit": commit}

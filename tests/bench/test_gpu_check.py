@@ -166,7 +166,8 @@ def test_what_is_cut_off_by_the_end_of_a_check_keeps_its_earlier_figures(tmp_pat
     clock, check = play(tmp_path, 25, anew=True, machine=later)
     assert clock.asked == ["one lenet", "one dlrm", "two moe"]
     kept = check.stores["two"].units["moe"]
-    assert kept["details"] == {"budget": 20} and kept["commit"] == "c"
+    assert kept["details"] == {"budget": 20}
+    assert kept["commit"] == "c"
     assert check.stores["one"].units["lenet"]["commit"] == "d"
 
 

@@ -1,11 +1,11 @@
 // cuBLAS handles that sessions of one lane share: a library that is loaded before cuBLAS for all to
 // see, so that calls of its two functions that make and end a handle come here.
 //
-// ONNX Runtime's CUDA provider makes a handle a session. cuBLAS gives each a workspace, which must be
-// one block of 32 MiB for products whose inner side is long to be as fast as cuBLAS can make them: with
-// less they take up to 2.6 times as long on an H100 (docs/PERFORMANCE.md). A plan has a hundred sessions.
-// Those of a lane run one after the other on one stream, so one handle, and one workspace, serves all of
-// them, captured graphs included: the stream orders their uses.
+// ONNX Runtime's CUDA provider makes a handle a session. cuBLAS gives each a workspace, which must
+// be one block of 32 MiB for products whose inner side is long to be as fast as cuBLAS can make
+// them: with less they take up to 2.6 times as long on an H100 (docs/PERFORMANCE.md). A plan has a
+// hundred sessions. Those of a lane run one after the other on one stream, so one handle, and one
+// workspace, serves all of them, captured graphs included: the stream orders their uses.
 //
 // Whoever has not said for which stream it makes a handle gets one of its own.
 #include <dlfcn.h>
@@ -41,7 +41,8 @@ std::map<const void*, Shared>& all_shared() {
   return *made;
 }
 
-/// A function of cuBLAS itself, which whoever calls us has loaded; null if it is of neither version.
+/// A function of cuBLAS itself, which whoever calls us has loaded; null if it is of neither
+/// version.
 template <typename Function>
 Function* real(const char* name) {
   for (const char* const library : std::array{"libcublas.so.13", "libcublas.so.12"})
@@ -58,8 +59,8 @@ Function* real(const char* name) {
 /// What this thread makes handles for from now on; null: each for itself.
 EXPORT void surplus_cublas_share(const void* stream) { stream_of_thread = stream; }
 
-/// The stream is about to go, and what shares its handle with it or for good: the next stream at that
-/// address is another.
+/// The stream is about to go, and what shares its handle with it or for good: the next stream at
+/// that address is another.
 EXPORT void surplus_cublas_forget(const void* stream) {
   const std::lock_guard lock(mutex());
   all_shared().erase(stream);

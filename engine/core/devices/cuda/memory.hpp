@@ -85,7 +85,7 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   std::vector<Ranges> pools_;
   std::set<std::byte*> reserved_;
   std::size_t device_bytes_ = 0, used_bytes_ = 0;
-  std::size_t outside_bytes_ = 0;  ///< of libraries
+  std::size_t outside_bytes_ = 0;                  ///< of libraries
   std::vector<std::weak_ptr<const void>> shared_;  ///< by stream: what its users share
   bool closed_ = false, forgotten_ = false;
 };
