@@ -34,6 +34,12 @@ LARGE, LARGEST = 1_000, 3_000
 SOLVE_S, ANNEAL_S = 60.0, 10.0
 REPEATS = 3
 
+GAPS = {
+    "detector": {60: 0.0, 200: 1.0, 500: 1.25, 1_000: 2.5, 3_000: 4.5},
+    "inception": {60: 0.0, 200: 0.0, 500: 0.0, 1_000: 0.0, 3_000: 1.0},
+}
+"""By family and size: what the solver's plan may be above its bound, in %."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -124,6 +130,17 @@ def bars(rows: Sequence[Row]) -> list[dict[str, Any]]:
         ),
         _bar("anneal, all up to 1,000, worst", 1.05, _to(rows, LARGE), "anneal", max),
         _bar("anneal, 3,000 tasks, worst", 1.08, _of(rows, LARGEST), "anneal", max),
+    ]
+    lines += [
+        _bar(
+            f"solver's gap %, {family}, {tasks:,} tasks, worst",
+            bar,
+            [r for r in _of(rows, tasks) if r["family"] == family],
+            "solver gap %",
+            max,
+        )
+        for family, gaps in GAPS.items()
+        for tasks, bar in gaps.items()
     ]
     return [line for line in lines if line is not None]
 

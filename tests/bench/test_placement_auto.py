@@ -36,14 +36,17 @@ def test_a_plan_below_the_bound_is_loud() -> None:
 
 
 def measured(**more: Any) -> dict[str, Any]:
-    return {"family": "detector", "tasks": 60, "auto": 1.0, "auto ms": 1.0, "anneal": 1.0, **more}
+    row = {"family": "detector", "tasks": 60, "auto": 1.0, "auto ms": 1.0, "anneal": 1.0}
+    return {**row, "solver gap %": 0.0, **more}
 
 
 def test_bars_hold_or_not() -> None:
     rows = [
         measured(),
-        measured(tasks=1_000, auto=1.2, anneal=1.03),
-        measured(tasks=3_000, family="inception", anneal=1.07, **{"auto ms": 50.0}),
+        measured(tasks=1_000, auto=1.2, anneal=1.03, **{"solver gap %": 2.4}),
+        measured(
+            tasks=3_000, family="inception", anneal=1.07, **{"auto ms": 50.0, "solver gap %": 1.1}
+        ),
     ]
     held = {bar["what"]: bar["holds"] for bar in bars(rows)}
     assert held == {
@@ -54,6 +57,9 @@ def test_bars_hold_or_not() -> None:
         "anneal, detectors up to 1,000, worst": "no",
         "anneal, all up to 1,000, worst": "yes",
         "anneal, 3,000 tasks, worst": "yes",
+        "solver's gap %, detector, 60 tasks, worst": "yes",
+        "solver's gap %, detector, 1,000 tasks, worst": "yes",
+        "solver's gap %, inception, 3,000 tasks, worst": "no",
     }
     assert [bar["what"] for bar in bars(rows[:1])] == [
         what for what in held if "1,000 tasks" not in what and "3,000" not in what
