@@ -54,6 +54,30 @@ TEST(cuda_errors_name_call_code_and_cuda_s_word_for_it) {
   CHECK(cuda::severity_of(700) == cuda::Severity::fatal);
 }
 
+TEST(what_users_of_a_stream_share_is_counted_once_and_keeps_no_pool) {
+  const FakeCuda fake;
+  const auto cuda = api();
+  Streams streams(cuda, 2);
+  auto pool = std::make_shared<DevicePool>(
+      cuda, streams, DevicePool::Params{.pools = 2, .limit_bytes = 4096, .chunk_bytes = 1024});
+  auto one = pool->count_shared(0, 1024), same = pool->count_shared(0, 1024);
+  auto other = pool->count_shared(1, 1024);
+  CHECK(pool->stats().device_bytes == 2048);
+  one.reset();
+  CHECK(pool->stats().device_bytes == 2048);
+  same.reset();
+  CHECK(pool->stats().device_bytes == 1024);
+  one = pool->count_shared(0, 2048);
+  CHECK(pool->stats().device_bytes == 3072);
+  CHECK(contains(text_of([&] { static_cast<void>(pool->count_outside(2048)); }), "out of GPU"));
+  const std::weak_ptr<DevicePool> seen = pool;
+  pool.reset();
+  CHECK(!seen.expired());
+  one.reset();
+  other.reset();
+  CHECK(seen.expired());
+}
+
 TEST(what_a_lane_is_launching_has_no_other_lane_use_its_memory) {
   const FakeCuda fake;
   const auto cuda = api();

@@ -182,9 +182,12 @@ std::shared_ptr<const void> DevicePool::count_outside(std::size_t bytes) {
     trim({});
     if (!count()) throw exhausted(bytes);
   }
-  return {this, [pool = shared_from_this(), bytes](const void*) {
-            const std::lock_guard guard(pool->mutex_);
-            pool->outside_bytes_ -= bytes;
+  return {this, [pool = shared_from_this(), bytes](const void*) mutable {
+            {
+              const std::lock_guard guard(pool->mutex_);
+              pool->outside_bytes_ -= bytes;
+            }
+            pool.reset();  // the pool may itself remember this one, weakly (count_shared)
           }};
 }
 
