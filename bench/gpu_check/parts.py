@@ -68,12 +68,15 @@ _DLRM = (ModelSpec("dlrm", {"rows": 50_000}),)
 _NO_MODEL = (ModelSpec("none"),)
 """The unit of a part that is about the machine."""
 
-_WORKSPACES = (ModelSpec("none"), ModelSpec("none", {"workspace": "of the library"}))
+OF_THE_LIBRARY = "of the library"
+"""The size of a workspace that nobody has set."""
+
+_WORKSPACES = (ModelSpec("none"), ModelSpec("none", {"workspace": OF_THE_LIBRARY}))
 """With cuBLAS' workspace as the engine sets it, and as cuBLAS does."""
 
 _WORKSPACE_SIZES = tuple(
     ModelSpec("none", {"workspace": size})
-    for size in (WORKSPACE, WORKSPACE_A_SESSION, ":16:8", "of the library")
+    for size in (WORKSPACE, WORKSPACE_A_SESSION, ":16:8", OF_THE_LIBRARY)
 )
 """The engine's two, the least that NVIDIA names, and cuBLAS' own."""
 

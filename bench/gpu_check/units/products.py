@@ -11,7 +11,7 @@ import statistics
 import time
 
 from bench.gpu_check.figures import Found, figure
-from bench.gpu_check.parts import ModelSpec
+from bench.gpu_check.parts import OF_THE_LIBRARY, ModelSpec
 from bench.gpu_check.setting import Setting
 from surplus.engine.cuda_libraries import WORKSPACE_VARIABLE, preload
 from surplus.engine.devices.cuda_runtime import CudaRuntime
@@ -35,10 +35,8 @@ _CALLS, _ROUNDS, _HANDLES = 50, 5, 8
 def measure(spec: ModelSpec, setting: Setting) -> Found:
     """Products in a row on one handle, the median of some rounds; and what a handle takes."""
     asked = str(spec.parameters["workspace"])
-    if asked == "of the library":
-        os.environ[WORKSPACE_VARIABLE] = ""  # as cuBLAS takes it that nobody set it
-    else:
-        os.environ[WORKSPACE_VARIABLE] = asked
+    # Empty, it is to cuBLAS as if nobody had set it.
+    os.environ[WORKSPACE_VARIABLE] = "" if asked == OF_THE_LIBRARY else asked
     preload(runtime=find_cuda_library())
     runtime = CudaRuntime(setting.ordinal)
     cublas = _Cublas(runtime)

@@ -33,8 +33,9 @@ class Ranges {
     for (auto it = free_.lower_bound({bytes, nullptr}); it != free_.end() && looked < 8; ++it) {
       const Uses& uses = blocks_.at(it->second).uses;
       if (!may_take(uses)) continue;
-      if (++looked == 1 || is_good(uses)) chosen = it;
-      if (is_good(uses)) break;
+      const bool good = is_good(uses);
+      if (++looked == 1 || good) chosen = it;
+      if (good) break;
     }
     if (chosen == free_.end()) return std::nullopt;
     return split(chosen->second, bytes);
