@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from surplus.placement.load_bounds import load_bound_ns, window_bound_ns
-from surplus.placement.path_bounds import path_bound_ns
+from surplus.placement.path_bounds import bound_tables
 from surplus.placement.problem import Problem
 from surplus.placement.width_bounds import width_bound_ns
 
@@ -66,10 +66,17 @@ def check_bound(bound_ns: int, makespan_ns: int, whose: str) -> None:
 
 
 def lower_bounds(problem: Problem) -> Bounds:
-    """Compute all bounds; a fraction of a second at 3000 tasks."""
+    """Compute all bounds; milliseconds at 3000 tasks, a second at 100,000.
+
+    Raises
+    ------
+    ValueError
+        If a time is 2^62 ns or more.
+    """
+    tables = bound_tables(problem)
     return Bounds(
-        path_bound_ns(problem),
-        load_bound_ns(problem),
-        window_bound_ns(problem),
-        width_bound_ns(problem),
+        tables.path_ns(),
+        load_bound_ns(problem, tables),
+        window_bound_ns(problem, tables),
+        width_bound_ns(problem, tables),
     )

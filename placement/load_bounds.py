@@ -15,58 +15,68 @@ nanoseconds in the products.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from fractions import Fraction
-from itertools import accumulate
-from typing import TypeVar
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
-from surplus.placement.path_bounds import heads_ns, tails_ns
+from surplus.placement.path_bounds import NEVER_NS, BoundTables, Numbers, bound_tables
 from surplus.placement.problem import Problem
 from surplus.placement.widths import least_work_ns
 
-Costs = Sequence[Sequence[int | None]]
 Price = tuple[int, ...]
-T = TypeVar("T")
 
 _WINDOW_PRICES = 12
 _WINDOW_TAILS = 6
 _PRICE_SCALE = 1_000
-_UNABLE = -1
-_NEVER = 1 << 62
+
+_EXACT = 16
+"""Prices that are looked at in integers, of those that are best in floats."""
 
 
-def load_bound_ns(problem: Problem) -> int:
-    """All work over all lanes, at the best prices."""
-    costs, lanes = lane_costs_ns(problem), [device.lanes for device in problem.devices]
+def load_bound_ns(problem: Problem, tables: BoundTables | None = None) -> int:
+    """All work over all lanes, at the best prices.
+
+    Parameters
+    ----------
+    tables : BoundTables, optional
+        The problem's, where they are known.
+    """
+    works = (tables or bound_tables(problem)).works_ns
+    lanes = [device.lanes for device in problem.devices]
     if len(lanes) == 1:
-        return _ceil_ratio(sum(row[0] or 0 for row in costs), lanes[0])
+        return _ceil_ratio(sum(works[:, 0].tolist()), lanes[0])
     return max(
-        _two_sided_ns(_two_sides(costs, d), lanes[d], sum(lanes) - lanes[d])
+        _two_sided_ns(*_two_sides(works, d), lanes[d], sum(lanes) - lanes[d])
         for d in range(len(lanes))
     )
 
 
-def window_bound_ns(problem: Problem) -> int:
+def window_bound_ns(problem: Problem, tables: BoundTables | None = None) -> int:
     """The best bound over windows of the query.
 
     Tasks that cannot start before h and after whose end the query goes on for at least q run
     within [h, T - q], so T >= h + load of these tasks + q. All h are tried, and for each of a few
     prices a few q.
+
+    Parameters
+    ----------
+    tables : BoundTables, optional
+        The problem's, where they are known.
     """
     if not problem.tasks:
         return 0
-    heads, tails = np.array(heads_ns(problem)), np.array(tails_ns(problem))
+    tables = tables or bound_tables(problem)
+    heads, tails, works = tables.heads_ns(), tables.tails_ns(), tables.works_ns
+    able = works < NEVER_NS
     lanes = [device.lanes for device in problem.devices]
-    costs = lane_costs_ns(problem)
-    table = np.array([[_UNABLE if cost is None else cost for cost in row] for row in costs])
     late_first = np.argsort(-heads, kind="stable")
     best = 0
-    for price in set(prices_of(costs, len(lanes))):
+    for price in set(prices_of(works)):
         capacity = sum(p * count for p, count in zip(price, lanes, strict=True))
-        cheapest = np.where(table == _UNABLE, _NEVER, table * np.array(price)).min(axis=1)
-        for q in {0, *_quantiles(sorted(tails.tolist()), _WINDOW_TAILS)}:
+        priced = np.where(able, works, 0) * np.array(price)
+        cheapest = np.where(able, priced, NEVER_NS).min(axis=1)
+        for q in {0, *_quantiles(np.sort(tails), _WINDOW_TAILS).tolist()}:
             inside = late_first[tails[late_first] >= q]
             work = np.cumsum(cheapest[inside])
             best = max(best, int(np.max(heads[inside] - (-work // capacity))) + q)
@@ -78,56 +88,69 @@ def lane_costs_ns(problem: Problem) -> list[list[int | None]]:
     return least_work_ns(problem)
 
 
-def _two_sides(costs: Costs, device: int) -> list[tuple[int | None, int | None]]:
+def _two_sides(works: Numbers, device: int) -> tuple[Numbers, Numbers]:
     """Each task's cost on ``device``, and its least cost on the others."""
-    return [(row[device], _least([*row[:device], *row[device + 1 :]])) for row in costs]
+    return works[:, device], np.delete(works, device, axis=1).min(axis=1)
 
 
-def _two_sided_ns(costs: list[tuple[int | None, int | None]], lanes_a: int, lanes_b: int) -> int:
+def _two_sided_ns(on_a: Numbers, on_b: Numbers, lanes_a: int, lanes_b: int) -> int:
     """Best price ratio for two sides; the dual is piecewise linear, so one of the tasks' ratios.
 
     Tasks are sorted by cost on a over cost on b. At task k's ratio (prices p_a = b_k, p_b = a_k)
-    all tasks up to k are cheaper on a, all later ones on b.
+    all tasks up to k are cheaper on a, all later ones on b. Which ratios are best is found in
+    floats; what those say, with each task where it is cheapest, is a bound in integers.
     """
-    only_a = sum(a for a, b in costs if a is not None and b is None)
-    only_b = sum(b for a, b in costs if a is None and b is not None)
-    both = _by_ratio(costs)
-    on_a = list(accumulate((a for a, _ in both), initial=only_a))
-    on_b = list(accumulate((b for _, b in reversed(both)), initial=only_b))[::-1]
+    only_a = sum(on_a[on_b == NEVER_NS].tolist())
+    only_b = sum(on_b[on_a == NEVER_NS].tolist())
+    a, b = _by_ratio(on_a, on_b)
+    near, far = a.astype(np.float64), b.astype(np.float64)
+    up_to = only_a + np.cumsum(near)
+    later = only_b + far.sum() - np.cumsum(far)
+    says = (far * up_to + near * later) / (far * lanes_a + near * lanes_b)
     best = max(_ceil_ratio(only_a, lanes_a), _ceil_ratio(only_b, lanes_b))
-    for k, (a, b) in enumerate(both):
-        priced = b * on_a[k + 1] + a * on_b[k + 1]
-        best = max(best, _ceil_ratio(priced, b * lanes_a + a * lanes_b))
+    pairs = list(zip(a.tolist(), b.tolist(), strict=True))
+    for a_k, b_k in {pairs[k] for k in np.argsort(-says, kind="stable")[:_EXACT].tolist()}:
+        cheapest = sum(min(b_k * a_i, a_k * b_i) for a_i, b_i in pairs)
+        priced = b_k * only_a + a_k * only_b + cheapest
+        best = max(best, _ceil_ratio(priced, b_k * lanes_a + a_k * lanes_b))
     return best
 
 
-def _by_ratio(costs: list[tuple[int | None, int | None]]) -> list[tuple[int, int]]:
-    """Costs (a, b) of the tasks that can run on both sides and take time, by exact a / (a + b)."""
-    both = [(a, b) for a, b in costs if a is not None and b is not None and a + b > 0]
-    return sorted(both, key=lambda pair: Fraction(pair[0], pair[0] + pair[1]))
+def _by_ratio(on_a: Numbers, on_b: Numbers) -> tuple[Numbers, Numbers]:
+    """Costs on a and b of the tasks that can run on both and take time, by a / (a + b)."""
+    both = (on_a < NEVER_NS) & (on_b < NEVER_NS)
+    both &= (on_a > 0) | (on_b > 0)
+    a, b = on_a[both], on_b[both]
+    order = np.argsort(a / (a.astype(np.float64) + b), kind="stable")
+    return a[order], b[order]
 
 
-def prices_of(costs: Costs, device_count: int) -> Iterator[Price]:
+def prices_of(works: Numbers) -> Iterator[Price]:
     """A few prices: equal ones, one device alone, and ratios at which tasks change sides.
 
     Rounded to at most ``_PRICE_SCALE``, so that their products with costs fit 64 bits.
+
+    Parameters
+    ----------
+    works : array of int64, shape (tasks, devices)
+        See ``BoundTables``.
     """
+    device_count = works.shape[1]
     yield (1,) * device_count
     for d in range(device_count):
         yield tuple(int(other == d) for other in range(device_count))
-        for a, b in _quantiles(_by_ratio(_two_sides(costs, d)), _WINDOW_PRICES):
+        if device_count == 1:
+            return
+        pairs = np.stack(_by_ratio(*_two_sides(works, d)), axis=1)
+        for a, b in _quantiles(pairs, _WINDOW_PRICES).tolist():
             here, there = (round(_PRICE_SCALE * x / max(a, b)) for x in (b, a))
             yield tuple(here if other == d else there for other in range(device_count))
 
 
-def _quantiles(values: Sequence[T], count: int) -> list[T]:
+def _quantiles(values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """At most ``count`` of the sorted values, evenly spread over their number."""
     step = max(1, len(values) // count)
-    return list(values[step // 2 :: step])
-
-
-def _least(costs: Sequence[int | None]) -> int | None:
-    return min((cost for cost in costs if cost is not None), default=None)
+    return values[step // 2 :: step]
 
 
 def _ceil_ratio(numerator: int, denominator: int) -> int:

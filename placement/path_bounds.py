@@ -3,92 +3,75 @@
 Lanes and links are unlimited here. ``d`` ranges over the devices that can run a task; each edge
 may take the device that suits it best, so that no choice of a real schedule is cheaper. Graph
 inputs come from the host, graph outputs have to return there.
+
+The evaluator makes the tables: they are HOFT's and PEFT's optimistic times, of least services.
 """
 
 from __future__ import annotations
 
-from math import inf
+from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from surplus.placement.evaluator import compiled
 from surplus.placement.problem import Problem
+
+Numbers = NDArray[np.int64]
+
+NEVER_NS = 1 << 62
+"""Of a task on a device that cannot run it; later than all times."""
+
+
+@dataclass(frozen=True)
+class BoundTables:
+    """What every schedule keeps to, by task and device, nanoseconds, ``NEVER_NS`` where it cannot.
+
+    Parameters
+    ----------
+    services_ns, works_ns : array of int64, shape (tasks, devices)
+        Least time and least lane-nanoseconds, at any width and however lanes slow each other.
+    starts_ns, afters_ns : array of int64, shape (tasks, devices)
+        Least start, and least time from the end to the end of the query.
+    """
+
+    services_ns: Numbers
+    works_ns: Numbers
+    starts_ns: Numbers
+    afters_ns: Numbers
+
+    def path_ns(self) -> int:
+        """Critical path on the best devices with the cheapest transfers."""
+        able = self.services_ns < NEVER_NS
+        through = np.where(able, self.starts_ns, 0) + np.where(able, self.services_ns, 0)
+        through = np.where(able, through + np.where(able, self.afters_ns, 0), NEVER_NS)
+        return int(through.min(axis=1).max(initial=0))
+
+    def heads_ns(self) -> Numbers:
+        """Least start of each task, whatever its device."""
+        heads_ns: Numbers = self.starts_ns.min(axis=1)
+        return heads_ns
+
+    def tails_ns(self) -> Numbers:
+        """Least time from the end of each task to the end of the query, whatever its device."""
+        tails_ns: Numbers = self.afters_ns.min(axis=1)
+        return tails_ns
+
+
+def bound_tables(problem: Problem) -> BoundTables:
+    """Ask the evaluator.
+
+    Raises
+    ------
+    ValueError
+        If a time is 2^62 ns or more.
+    """
+    services, works, finishes, afters = compiled(problem).bound_tables()
+    able = services >= 0
+    starts = finishes - services
+    return BoundTables(*(np.where(able, of, NEVER_NS) for of in (services, works, starts, afters)))
 
 
 def path_bound_ns(problem: Problem) -> int:
     """Critical path on the best devices with the cheapest transfers."""
-    starts, afters = least_starts_ns(problem), least_afters_ns(problem)
-    longest = 0.0
-    for task, services in enumerate(problem.least_service_ns):
-        through = (
-            starts[task][d] + service + afters[task][d]
-            for d, service in enumerate(services)
-            if service is not None
-        )
-        longest = max(longest, min(through))
-    return int(longest)
-
-
-def heads_ns(problem: Problem) -> list[int]:
-    """Least start of each task, whatever its device."""
-    return [int(min(row)) for row in least_starts_ns(problem)]
-
-
-def tails_ns(problem: Problem) -> list[int]:
-    """Least time from the end of each task to the end of the query, whatever its device."""
-    return [int(min(row)) for row in least_afters_ns(problem)]
-
-
-def least_starts_ns(problem: Problem) -> list[list[float]]:
-    """Least start of task i on device d; infinite where it cannot run. Forward over tasks."""
-    starts: list[list[float]] = []
-    ends: list[list[float]] = []
-    for task, services in enumerate(problem.least_service_ns):
-        starts.append(
-            [
-                inf if service is None else _inputs_there(problem, ends, task, device)
-                for device, service in enumerate(services)
-            ]
-        )
-        ends.append([s + (t or 0) for s, t in zip(starts[task], services, strict=True)])
-    return starts
-
-
-def _inputs_there(problem: Problem, ends: list[list[float]], task: int, device: int) -> float:
-    latest = 0.0
-    for index in problem.inputs_of[task]:
-        tensor = problem.tensors[index]
-        made = ends[tensor.producer] if tensor.producer >= 0 else [0.0]
-        there = min(
-            end + problem.copy_ns(source, device, tensor.size_bytes)
-            for source, end in enumerate(made)
-        )
-        latest = max(latest, there)
-    return latest
-
-
-def least_afters_ns(problem: Problem) -> list[list[float]]:
-    """Least time from the end of task i on device d to the end of the query. Backward."""
-    devices = range(len(problem.devices))
-    afters = [[0.0] * len(devices) for _ in problem.tasks]
-    for task in reversed(range(len(problem.tasks))):
-        for device in devices:
-            if problem.tasks[task].service_ns[device] is None:
-                afters[task][device] = inf
-            else:
-                afters[task][device] = _outputs_used(problem, afters, task, device)
-    return afters
-
-
-def _outputs_used(problem: Problem, afters: list[list[float]], task: int, device: int) -> float:
-    longest = 0.0
-    for index in problem.outputs_of[task]:
-        tensor = problem.tensors[index]
-        if tensor.is_output:
-            longest = max(longest, problem.copy_ns(device, 0, tensor.size_bytes))
-        for consumer in tensor.consumers:
-            used = min(
-                problem.copy_ns(device, target, tensor.size_bytes)
-                + (service or 0)
-                + afters[consumer][target]
-                for target, service in enumerate(problem.least_service_ns[consumer])
-            )
-            longest = max(longest, used)
-    return longest
+    return bound_tables(problem).path_ns()

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surplus.placement.load_bounds import lane_costs_ns, prices_of
-from surplus.placement.path_bounds import heads_ns, tails_ns
+from surplus.placement.load_bounds import prices_of
+from surplus.placement.path_bounds import BoundTables, bound_tables
 from surplus.placement.problem import Problem
 from surplus.placement.widths import is_moldable, times_at
 
@@ -56,14 +56,21 @@ class _Window:
     costs: Floats
 
 
-def width_bound_ns(problem: Problem) -> int:
-    """The best bound of load and a path together; 0 where no task may choose."""
+def width_bound_ns(problem: Problem, tables: BoundTables | None = None) -> int:
+    """The best bound of load and a path together; 0 where no task may choose.
+
+    Parameters
+    ----------
+    tables : BoundTables, optional
+        The problem's, where they are known.
+    """
     if not is_moldable(problem) or len(problem.tasks) > TASKS_MAX:
         return 0
-    times, works, devices = _tables(problem)
+    tables = tables or bound_tables(problem)
+    times, works, devices = _by_place(problem)
     path = _Paths(problem)
     best = 0.0
-    for window in _windows(problem, works, devices):
+    for window in _windows(problem, tables, works, devices):
         for share in _SHARES:
             alone = share * window.costs
             free = alone.min(axis=1)
@@ -77,7 +84,7 @@ def width_bound_ns(problem: Problem) -> int:
     return math.ceil(best * (1 - _MARGIN) - _MARGIN)
 
 
-def _tables(problem: Problem) -> tuple[Floats, Floats, NDArray[np.intp]]:
+def _by_place(problem: Problem) -> tuple[Floats, Floats, NDArray[np.intp]]:
     """Time and lane-time by task and place, infinite where it cannot run; each place's device."""
     places = [
         (d, width)
@@ -94,12 +101,14 @@ def _tables(problem: Problem) -> tuple[Floats, Floats, NDArray[np.intp]]:
     return times, times * widths, np.array([d for d, _ in places], np.intp)
 
 
-def _windows(problem: Problem, works: Floats, devices: NDArray[np.intp]) -> list[_Window]:
+def _windows(
+    problem: Problem, tables: BoundTables, works: Floats, devices: NDArray[np.intp]
+) -> list[_Window]:
     """The most loaded windows, each at the price that says so, and the whole query."""
     lanes = np.array([device.lanes for device in problem.devices], np.float64)
-    heads, tails = np.array(heads_ns(problem)), np.array(tails_ns(problem))
+    heads, tails = tables.heads_ns(), tables.tails_ns()
     best: list[_Window] = []
-    for price in sorted({*prices_of(lane_costs_ns(problem), len(lanes))}):
+    for price in sorted({*prices_of(tables.works_ns)}):
         paid = np.array(price, np.float64)
         costs = works * np.where(np.isinf(works), 1.0, paid[devices] / (paid @ lanes))
         least = costs.min(axis=1)

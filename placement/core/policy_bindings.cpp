@@ -57,12 +57,22 @@ Table by_device(const Problem& problem, std::vector<Ns> table) {
 
 std::tuple<Table, RealColumn, Table> hoft_tables(const Evaluator& evaluator) {
   const Problem& problem = evaluator.problem();
-  std::vector<Ns> finishes = optimistic_finishes_ns(problem);
+  std::vector<Ns> finishes = optimistic_finishes_ns(problem, services_ns(problem));
   std::vector<double> ranks = ratio_ranks(problem, finishes);
   std::vector<Ns> readers = readers_ns(problem, finishes);
   const std::size_t count = ranks.size();
   return {by_device(problem, std::move(finishes)), array<RealColumn>(std::move(ranks), count),
           by_device(problem, std::move(readers))};
+}
+
+std::tuple<Table, Table, Table, Table> bound_tables(const Evaluator& evaluator) {
+  const Problem& problem = evaluator.problem();
+  LeastTimes least = least_times_ns(problem);
+  std::vector<Ns> finishes = optimistic_finishes_ns(problem, least.services_ns);
+  std::vector<Ns> afters = optimistic_costs_ns(problem, least.services_ns);
+  return {by_device(problem, std::move(least.services_ns)),
+          by_device(problem, std::move(least.works_ns)), by_device(problem, std::move(finishes)),
+          by_device(problem, std::move(afters))};
 }
 
 std::tuple<Column, Column> list_schedule_of(const Evaluator& evaluator, const Reals& ranks,
@@ -125,9 +135,16 @@ ValueError names the task that cannot run where it was placed.)")
       .def(
           "optimistic_costs_ns",
           [](const Evaluator& self) {
-            return by_device(self.problem(), optimistic_costs_ns(self.problem()));
+            const Problem& problem = self.problem();
+            return by_device(problem, optimistic_costs_ns(problem, services_ns(problem)));
           },
           "Least time to the end of the query after each task, as ways_home_ns.")
+      .def("bound_tables", &bound_tables,
+           R"(What bounds may count on, ns, by task and device, as services_ns.
+
+The least service and the least lane-nanoseconds of a task at any width, however lanes slow
+each other; and, by the former, when it can end at the earliest and how much follows it.
+ValueError: a time of 2^62 ns or more.)")
       .def(
           "comm_sd",
           [](const Evaluator& self, const Numbers& default_device, Ns alpha_ns, int most_passes) {

@@ -50,25 +50,43 @@ std::vector<Ns> table_of(const Problem& problem, const Cost& cost_ns) {
   return table;
 }
 
+std::span<const Ns> row(const Problem& problem, const std::vector<Ns>& table, Index task) {
+  const std::size_t devices = at(problem.device_count());
+  return std::span(table).subspan(at(task) * devices, devices);
+}
+
 /// Least time until all after a reader of a tensor has ended, that reader included.
-Ns optimistic_ns(const Problem& problem, const std::vector<Ns>& table, Index reader, Index source,
+Ns optimistic_ns(const Problem& problem, const std::vector<Ns>& services_ns,
+                 const std::vector<Ns>& table, Index reader, Index source,
                  std::int64_t size_bytes) {
   Ns least_ns = std::numeric_limits<Ns>::max();
+  const auto services = row(problem, services_ns, reader), after_ns = row(problem, table, reader);
   for (Index device = 0; device < problem.device_count(); ++device) {
-    if (!problem.can_run(reader, device)) continue;
-    const Ns after_ns = table[at(reader) * at(problem.device_count()) + at(device)];
+    if (services[at(device)] < 0) continue;
     const Ns there_ns = problem.copy_ns(source, device, size_bytes);
     least_ns =
-        std::min(least_ns, later(later(there_ns, problem.service_ns(reader, device)), after_ns));
+        std::min(least_ns, later(later(there_ns, services[at(device)]), after_ns[at(device)]));
   }
   if (least_ns == std::numeric_limits<Ns>::max())
     throw std::invalid_argument("task '" + problem.name(reader) + "' can run on no device");
   return least_ns;
 }
 
-std::span<const Ns> row(const Problem& problem, const std::vector<Ns>& table, Index task) {
-  const std::size_t devices = at(problem.device_count());
-  return std::span(table).subspan(at(task) * devices, devices);
+/// Lane-nanoseconds.
+Ns work_ns(Ns ns, std::int64_t width) {
+  if (ns > 0 && width > (end_of_times_ns - 1) / ns) throw_too_late();
+  return ns * width;
+}
+
+/// Least service time of a task at a place, with as many other busy lanes as that is least with.
+Ns least_slowed_ns(const Problem& problem, Index task, Index place) {
+  const Device& device = problem.device(place);
+  const std::int64_t width = problem.width(task, place);
+  const auto known = static_cast<std::int64_t>(device.slowdown.size());
+  Ns least_ns = problem.slowed_ns(task, place, width);
+  for (std::int64_t busy = width + 1; busy <= std::min(device.lanes, known); ++busy)
+    least_ns = std::min(least_ns, problem.slowed_ns(task, place, busy));
+  return least_ns;
 }
 
 /// Where a task could end first; the host if it can run nowhere.
@@ -100,6 +118,25 @@ std::vector<Ns> services_ns(const Problem& problem) {
   return table_of(problem, [&](const std::vector<Ns>&, Index task, Index device) {
     return problem.service_ns(task, device);
   });
+}
+
+LeastTimes least_times_ns(const Problem& problem) {
+  const std::size_t devices = at(problem.device_count());
+  LeastTimes least;
+  least.services_ns.assign(at(problem.task_count()) * devices, cannot_run_ns);
+  least.works_ns = least.services_ns;
+  const auto lower = [](Ns& least_ns, Ns ns) {
+    if (least_ns < 0 || ns < least_ns) least_ns = ns;
+  };
+  for (Index task = 0; task < problem.task_count(); ++task)
+    for (Index place = 0; place < problem.place_count(); ++place) {
+      if (!problem.can_run(task, place)) continue;
+      const std::size_t cell = at(task) * devices + at(problem.home(place));
+      const Ns ns = least_slowed_ns(problem, task, place);
+      lower(least.services_ns[cell], ns);
+      lower(least.works_ns[cell], work_ns(ns, problem.width(task, place)));
+    }
+  return least;
 }
 
 std::vector<double> mean_upward_ranks(const Problem& problem) {
@@ -152,28 +189,31 @@ std::vector<Ns> ways_home_ns(const Problem& problem) {
   });
 }
 
-std::vector<Ns> optimistic_costs_ns(const Problem& problem) {
+std::vector<Ns> optimistic_costs_ns(const Problem& problem, const std::vector<Ns>& services_ns) {
   return table_of(problem, [&](const std::vector<Ns>& table, Index task, Index device) {
     Ns latest_ns = way_home_ns(problem, task, device);
     for (const Index index : problem.outputs_of(task)) {
       const std::int64_t size_bytes = problem.tensor(index).size_bytes;
-      for (const Index reader : problem.consumers_of(index))
-        latest_ns = std::max(latest_ns, optimistic_ns(problem, table, reader, device, size_bytes));
+      for (const Index reader : problem.consumers_of(index)) {
+        const Ns ns = optimistic_ns(problem, services_ns, table, reader, device, size_bytes);
+        latest_ns = std::max(latest_ns, ns);
+      }
     }
     return latest_ns;
   });
 }
 
-std::vector<Ns> optimistic_finishes_ns(const Problem& problem) {
+std::vector<Ns> optimistic_finishes_ns(const Problem& problem, const std::vector<Ns>& services_ns) {
   const std::size_t devices = at(problem.device_count());
   std::vector<Ns> finishes(at(problem.task_count()) * devices, cannot_run_ns);
   for (Index task = 0; task < problem.task_count(); ++task)
     for (Index device = 0; device < problem.device_count(); ++device) {
-      if (!problem.can_run(task, device)) continue;
+      const Ns service_ns = row(problem, services_ns, task)[at(device)];
+      if (service_ns < 0) continue;
       Ns ready_ns = 0;
       for (const Index index : problem.inputs_of(task))
         ready_ns = std::max(ready_ns, there_ns(problem, finishes, problem.tensor(index), device));
-      finishes[at(task) * devices + at(device)] = later(ready_ns, problem.service_ns(task, device));
+      finishes[at(task) * devices + at(device)] = later(ready_ns, service_ns);
     }
   return finishes;
 }

@@ -15,6 +15,13 @@ namespace placement {
 /// Service times.
 [[nodiscard]] std::vector<Ns> services_ns(const Problem& problem);
 
+/// The least that each task takes at any width, however lanes slow each other, and the least
+/// lane-nanoseconds of it: what bounds may count on, as placement/widths.py says.
+struct LeastTimes {
+  std::vector<Ns> services_ns, works_ns;
+};
+[[nodiscard]] LeastTimes least_times_ns(const Problem& problem);
+
 /// Way to the end of the query in mean service and mean copy times; HEFT's equation 7.
 [[nodiscard]] std::vector<double> mean_upward_ranks(const Problem& problem);
 
@@ -27,12 +34,15 @@ namespace placement {
 [[nodiscard]] std::vector<Ns> ways_home_ns(const Problem& problem);
 
 /// Least time from the end of a task to the end of the query if each later task has a lane of its
-/// best device to itself, outputs brought home; PEFT's equation 3.
-[[nodiscard]] std::vector<Ns> optimistic_costs_ns(const Problem& problem);
+/// best device to itself, outputs brought home; PEFT's equation 3, for services such as
+/// services_ns.
+[[nodiscard]] std::vector<Ns> optimistic_costs_ns(const Problem& problem,
+                                                  const std::vector<Ns>& services_ns);
 
 /// When each task could end on each device if all before it had lanes of their best devices to
-/// themselves; HOFT's table.
-[[nodiscard]] std::vector<Ns> optimistic_finishes_ns(const Problem& problem);
+/// themselves; HOFT's table, for services such as services_ns.
+[[nodiscard]] std::vector<Ns> optimistic_finishes_ns(const Problem& problem,
+                                                     const std::vector<Ns>& services_ns);
 
 /// Way to the end of the query in ratios of the worst to the best of a task's finishes, times of 0
 /// taken for 1 ns; HOFT's ranks.

@@ -7,7 +7,7 @@ import pytest
 
 from surplus.placement.bounds import Bounds, ContradictionError, check_bound, lower_bounds
 from surplus.placement.load_bounds import lane_costs_ns, load_bound_ns, window_bound_ns
-from surplus.placement.path_bounds import heads_ns, path_bound_ns, tails_ns
+from surplus.placement.path_bounds import bound_tables, path_bound_ns
 from surplus.placement.problem import Problem
 from surplus.placement.random_disturbances import small_disturbed
 from surplus.placement.random_graphs import small_random
@@ -35,8 +35,8 @@ def test_the_path_takes_the_best_device_and_pays_for_forced_transfers():
     # t0 runs on the CPU only, t1 on the GPU only: 5 + copy 20 + 7, and 9 home.
     problem = cpu_gpu([(5, None), (None, 7)], [(0, [1], 20), (1, [], 9, True)])
     assert path_bound_ns(problem) == 41
-    assert heads_ns(problem) == [0, 25]
-    assert tails_ns(problem) == [36, 9]
+    assert bound_tables(problem).heads_ns().tolist() == [0, 25]
+    assert bound_tables(problem).tails_ns().tolist() == [36, 9]
 
 
 def test_the_path_avoids_a_transfer_where_staying_is_cheaper():
@@ -134,7 +134,8 @@ def test_heads_and_tails_hold_in_any_schedule(seed):
     problem = (small_random if seed % 2 else small_disturbed)(seed, 15, 3)
     placement = on([task.default_device for task in problem.tasks])
     timeline = simulate(problem, placement)
-    heads, tails = heads_ns(problem), tails_ns(problem)
+    tables = bound_tables(problem)
+    heads, tails = tables.heads_ns(), tables.tails_ns()
     for span in timeline:
         if span.kind == "task":
             assert heads[span.index] <= span.start_ns
@@ -157,7 +158,8 @@ def test_lanes_that_speed_each_other_up_shorten_every_bound():
     bounds = lower_bounds(problem)
     assert simulate(problem, on([1, 1])).makespan_ns == 1_500
     assert (bounds.path_ns, bounds.load_ns, bounds.window_ns) == (1_500, 1_500, 1_500)
-    assert heads_ns(slowed(cpu_gpu([(None, 10)] * 2, [(0, [1], 0)], gpu_lanes=2), 1, 0.5)) == [0, 5]
+    faster = slowed(cpu_gpu([(None, 10)] * 2, [(0, [1], 0)], gpu_lanes=2), 1, 0.5)
+    assert bound_tables(faster).heads_ns().tolist() == [0, 5]
 
 
 def test_a_task_that_is_always_slowed_counts_what_it_takes_at_least():

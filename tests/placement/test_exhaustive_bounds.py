@@ -3,7 +3,7 @@
 import pytest
 
 from surplus.placement.bounds import lower_bounds
-from surplus.placement.path_bounds import least_afters_ns, least_starts_ns
+from surplus.placement.path_bounds import bound_tables
 from tests.placement.exhaustive import best_dispatch_ns
 from tests.placement.exhaustive_schedule import instance, optimum
 from tests.placement.hand_problems import cpu_gpu
@@ -18,7 +18,8 @@ def check_bounds(seed):
     bounds = lower_bounds(problem)
     for bound in (bounds.path_ns, bounds.load_ns, bounds.window_ns):
         assert bound <= best.makespan_ns, seed
-    heads, tails = least_starts_ns(problem), least_afters_ns(problem)
+    tables = bound_tables(problem)
+    heads, tails = tables.starts_ns, tables.afters_ns
     for task, (device, start) in enumerate(zip(best.devices, best.starts_ns, strict=True)):
         end = start + problem.tasks[task].service_ns[device]
         assert heads[task][device] <= start, seed

@@ -14,7 +14,7 @@ from surplus.placement.anneal import AnnealParams, improved
 from surplus.placement.evaluator import arrays, compiled, makespan_ns, placement_at
 from surplus.placement.noise import NoiseParams, NoisyProblem
 from surplus.placement.occupancy import busiest_of
-from surplus.placement.path_bounds import least_afters_ns, least_starts_ns
+from surplus.placement.path_bounds import bound_tables
 from surplus.placement.periodic import periodic_schedule
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Device, Problem, Task, Tensor
@@ -210,7 +210,8 @@ def test_no_bound_exceeds_the_optimum_over_all_widths(part):
         bounds = lower_bounds(problem)
         for bound in (bounds.path_ns, bounds.load_ns, bounds.window_ns, bounds.width_ns):
             assert bound <= best.makespan_ns, seed
-        heads, tails = least_starts_ns(problem), least_afters_ns(problem)
+        tables = bound_tables(problem)
+        heads, tails = tables.starts_ns, tables.afters_ns
         for task, (device, start) in enumerate(zip(best.devices, best.starts_ns, strict=True)):
             end = start + fixed.tasks[task].service_ns[device]
             assert heads[task][device] <= start, seed
