@@ -121,7 +121,6 @@ class Evaluator:
 
         The least service and the least lane-nanoseconds of a task at any width, however lanes slow
         each other; and, by the former, when it can end at the earliest and how much follows it.
-        ValueError: a time of 2^62 ns or more.
         """
 
     def comm_sd(
@@ -192,6 +191,7 @@ class Evaluator:
         descent: int,
         drift: int = 0,
         seed: int = 0,
+        annealing: int = 0,
     ) -> tuple[
         Annotated[NDArray[numpy.int64], {"shape": (None,)}],
         Annotated[NDArray[numpy.int64], {"shape": (None,)}],
@@ -202,7 +202,7 @@ class Evaluator:
 
         Placements are pairs of arrays, devices and priorities; parts of a query that run one after
         another may come from several. Then so many evaluations of random changes, and so many of
-        changes of devices, of tasks and chains, one by one.
+        changes of devices, of tasks and chains, one by one; at last so many small ones, annealed.
         """
 
 class Annealing:

@@ -1,11 +1,13 @@
 """``auto``: the best of what fast policies propose, improved, by native simulation.
 
 It proposes what HEFT, PEFT, HOFT and what lies between them find, what HEFT finds for those tasks
-that Comm+SD lets go, what everything on one device comes to, and list schedules whose ranks and
-costs are shaken by seeded noise. Where a query falls
-into parts that run one after another, the shortest of each part are put together. Then seeded
-random changes of devices and order are kept where they help (placement/core/drift.hpp), and so are
-changes of tasks and chains one by one (``descent``).
+that Comm+SD lets go, what shares out the load best (the prices of ``load_bounds``: lists by the
+earliest end take no notice of which device a task is dear on, which costs wide problems a tenth),
+what everything on one device comes to, and list schedules whose ranks and costs are shaken by
+seeded noise. Where a query falls into parts that run one after another, the shortest of each part
+are put together. Then seeded random changes of devices and order are kept where they help
+(placement/core/drift.hpp), and so are changes of tasks and chains one by one (``descent``). Where
+the time is enough for some hundred small changes, they are annealed (placement/core/chain.hpp).
 
 How much of it runs is decided from the problem's size and ``time_ms`` alone, so that equal budgets
 make equal plans, whoever else uses the machine: it is sized for one core of 2020. Only where this
@@ -28,8 +30,10 @@ from surplus.placement.best import Best, BestParams
 from surplus.placement.evaluator import Numbers, compiled, placement_at
 from surplus.placement.fit_memory import fits
 from surplus.placement.list_schedule import Choice, Reals
+from surplus.placement.load_bounds import cheaper_here
 from surplus.placement.memory import binding_capacities
 from surplus.placement.ordering import order_of, planned_order
+from surplus.placement.overflow import HOST
 from surplus.placement.peft import mean_costs
 from surplus.placement.placement import Placement
 from surplus.placement.policy import register
@@ -40,7 +44,7 @@ from surplus.placement.widths import is_moldable
 _NAME = "auto"
 _log = getLogger(__name__)
 
-_LEAST_MS, _TASK_MS = 4.0, 0.01
+_LEAST_MS, _TASK_MS = 8.0, 0.01
 """The time by default: at least the first, and the second for each task."""
 
 _OVERDUE = 6
@@ -49,13 +53,20 @@ _OVERDUE = 6
 _PROPOSAL_NS, _LISTED_NS = 50_000, 250
 """What a proposal costs beside its evaluation: by itself, and for each task with an edge."""
 
-_EVALUATION_NS, _EVALUATED_NS, _SUBMITTED_NS = 5_000, 200, 500
-"""What an evaluation costs: the same, the last where a thread submits some."""
+_EVALUATION_NS, _EVALUATED_NS = 5_000, 200
+"""What an evaluation costs: the same."""
 
-_PROPOSING, _IMPROVING = 0.55, 0.25
-"""Shares of the time; the rest is for reading the problem and what is not foreseen."""
+_CHANGE_NS, _CHANGED_NS = 1_000, 60
+"""What a small change costs in annealing, where little is played anew: the same."""
+
+_SUBMITTED = 2.5
+"""So many times as much for each task where a thread submits some."""
+
+_PROPOSING, _IMPROVING, _ANNEALING = 0.55, 0.25, 0.5
+"""Shares of the time, the last where it is enough; few problems use up all of the first two."""
 
 _LEAST_PROPOSALS, _MOST_PROPOSALS, _MOST_EVALUATIONS = 4, 24, 2_000
+_LEAST_CHANGES, _MOST_CHANGES = 100, 10_000
 _DRIFT = 0.75
 """Share of the evaluations for random changes, which find more than systematic ones in little time
 where a query has many parts."""
@@ -79,7 +90,7 @@ class AutoParams:
     Parameters
     ----------
     time_ms : float, optional
-        How long it may think. By default 0.01 ms for each task, at least 4 ms. It has no use for
+        How long it may think. By default 0.01 ms for each task, at least 8 ms. It has no use for
         more than some 2 ms for each task.
     """
 
@@ -129,23 +140,28 @@ class _Search:
         edges = sum(len(tensor.consumers) for tensor in problem.tensors)
         size = (len(problem.tasks) + edges) // 2
         is_submitted = any(has_streams(problem, d) for d in range(len(problem.devices)))
-        evaluation_ns = _EVALUATION_NS + size * (_SUBMITTED_NS if is_submitted else _EVALUATED_NS)
+        slower = _SUBMITTED if is_submitted else 1
+        evaluation_ns = _EVALUATION_NS + size * slower * _EVALUATED_NS
         proposal_ns = _PROPOSAL_NS + size * _LISTED_NS + evaluation_ns
-        proposals = round(_PROPOSING * budget_ns) // proposal_ns
+        proposals = round(_PROPOSING * budget_ns / proposal_ns)
         self._proposals = min(_MOST_PROPOSALS, max(_LEAST_PROPOSALS, proposals))
-        self._evaluations = min(_MOST_EVALUATIONS, round(_IMPROVING * budget_ns) // evaluation_ns)
+        self._evaluations = min(_MOST_EVALUATIONS, round(_IMPROVING * budget_ns / evaluation_ns))
+        change_ns = _CHANGE_NS + size * slower * _CHANGED_NS
+        changes = min(_MOST_CHANGES, round(_ANNEALING * budget_ns / change_ns))
+        self._changes = changes if changes >= max(_LEAST_CHANGES, size / 6) else 0
 
     def run(self) -> Proposal:
         """Places and priorities of the best plan that was found."""
-        proposals, evaluations = [], self._evaluations
+        proposals, evaluations, changes = [], self._evaluations, self._changes
         for proposal in islice(self._proposed(), self._proposals):
             proposals.append(proposal)
             if thread_time_ns() > self._end_ns:
                 _log.info("%s: the time is over, proposals made: %d", _NAME, len(proposals))
-                evaluations = 0
+                evaluations = changes = 0
                 break
         drift = round(_DRIFT * evaluations)
-        places, priority, _ = self._asked.search(proposals, evaluations - drift, drift, _SEED)
+        efforts = (evaluations - drift, drift, _SEED, changes)
+        places, priority, _ = self._asked.search(proposals, *efforts)
         return places, priority
 
     def _proposed(self) -> Iterator[Proposal]:
@@ -160,6 +176,8 @@ class _Search:
         if self._is_moldable:
             yield self._listed(ranks, home_ns, is_narrow=True)
         yield self._listed(mean_costs(costs_ns), costs_ns)
+        if len(self._problem.devices) > 1:
+            yield self._shared_out(ranks, home_ns)
         yield default, np.arange(len(default))
         yield from (self._listed(ranks, table_ns) for table_ns in pinned_ns)
         yield self._listed(ratios, readers_ns, "fastest")
@@ -173,6 +191,14 @@ class _Search:
         yield self._listed(ranks, home_ns, "readers")
         while True:
             yield self._shaken(random, ranks, tables_ns)
+
+    def _shared_out(self, ranks: Reals, home_ns: Numbers) -> Proposal:
+        """By the least load, the host against all others: what wide problems come near to."""
+        works_ns = self._asked.bound_tables()[1]
+        is_host = cheaper_here(self._problem, works_ns, HOST)[:, None]
+        is_its = is_host == (np.arange(home_ns.shape[1]) == HOST)
+        places, _ = self._asked.list_schedule(ranks, np.where(is_its, home_ns, -1))
+        return self._ordered(places)
 
     def _mean_least_ns(self) -> float:
         """Of all tasks the mean of the least service time."""

@@ -66,13 +66,7 @@ def check_bound(bound_ns: int, makespan_ns: int, whose: str) -> None:
 
 
 def lower_bounds(problem: Problem) -> Bounds:
-    """Compute all bounds; milliseconds at 3000 tasks, a second at 100,000.
-
-    Raises
-    ------
-    ValueError
-        If a time is 2^62 ns or more.
-    """
+    """Compute all bounds; milliseconds at 3000 tasks, a second at 100,000."""
     tables = bound_tables(problem)
     return Bounds(
         tables.path_ns(),

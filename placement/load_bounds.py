@@ -103,10 +103,7 @@ def _two_sided_ns(on_a: Numbers, on_b: Numbers, lanes_a: int, lanes_b: int) -> i
     only_a = sum(on_a[on_b == NEVER_NS].tolist())
     only_b = sum(on_b[on_a == NEVER_NS].tolist())
     a, b = _by_ratio(on_a, on_b)
-    near, far = a.astype(np.float64), b.astype(np.float64)
-    up_to = only_a + np.cumsum(near)
-    later = only_b + far.sum() - np.cumsum(far)
-    says = (far * up_to + near * later) / (far * lanes_a + near * lanes_b)
+    says = _says_ns(a, b, only_a, only_b, lanes_a, lanes_b)
     best = max(_ceil_ratio(only_a, lanes_a), _ceil_ratio(only_b, lanes_b))
     pairs = list(zip(a.tolist(), b.tolist(), strict=True))
     for a_k, b_k in {pairs[k] for k in np.argsort(-says, kind="stable")[:_EXACT].tolist()}:
@@ -114,6 +111,38 @@ def _two_sided_ns(on_a: Numbers, on_b: Numbers, lanes_a: int, lanes_b: int) -> i
         priced = b_k * only_a + a_k * only_b + cheapest
         best = max(best, _ceil_ratio(priced, b_k * lanes_a + a_k * lanes_b))
     return best
+
+
+def _says_ns(
+    a: Numbers, b: Numbers, only_a: int, only_b: int, lanes_a: int, lanes_b: int
+) -> NDArray[np.float64]:
+    """The bound by each task's ratio, of tasks that are sorted by it."""
+    near, far = a.astype(np.float64), b.astype(np.float64)
+    up_to = only_a + np.cumsum(near)
+    later = only_b + far.sum() - np.cumsum(far)
+    says: NDArray[np.float64] = (far * up_to + near * later) / (far * lanes_a + near * lanes_b)
+    return says
+
+
+def cheaper_here(problem: Problem, works: Numbers, device: int) -> NDArray[np.bool_]:
+    """Which tasks the least load puts on one device rather than on any other of at least two.
+
+    The last of them belongs to both sides, in fractions.
+
+    Parameters
+    ----------
+    works : array of int64, shape (tasks, devices)
+        Lane-nanoseconds; below 0 where a task cannot run.
+    """
+    lanes = [d.lanes for d in problem.devices]
+    here, away = _two_sides(np.where(works < 0, NEVER_NS, works), device)
+    a, b = _by_ratio(here, away)
+    is_here: NDArray[np.bool_] = away == NEVER_NS
+    if len(a):
+        only = int(here[is_here].sum()), int(away[here == NEVER_NS].sum())
+        k = _says_ns(a, b, *only, lanes[device], sum(lanes) - lanes[device]).argmax()
+        is_here |= here * float(b[k]) <= away * float(a[k])
+    return is_here & (here < NEVER_NS)
 
 
 def _by_ratio(on_a: Numbers, on_b: Numbers) -> tuple[Numbers, Numbers]:

@@ -59,13 +59,7 @@ class BoundTables:
 
 
 def bound_tables(problem: Problem) -> BoundTables:
-    """Ask the evaluator.
-
-    Raises
-    ------
-    ValueError
-        If a time is 2^62 ns or more.
-    """
+    """Ask the evaluator."""
     services, works, finishes, afters = compiled(problem).bound_tables()
     able = services >= 0
     starts = finishes - services

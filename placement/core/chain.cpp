@@ -13,8 +13,10 @@ namespace {
 constexpr double first_temperature = 0.3;
 constexpr double last_temperature = 0.003;
 
-/// How often a chain looks up from its changes.
+/// How often a chain looks up from its changes, and after how many at the earliest: it plays the
+/// whole query for it.
 constexpr double stocktakings = 25;
+constexpr std::int64_t changes_between = 50;
 
 /// How many temperatures worse than the best a chain may be before it goes on from that.
 constexpr double patience = 3;
@@ -51,14 +53,16 @@ Chain::Chain(const Problem& problem, const Constants& constants, const RankedPla
 
 void Chain::run(Ns target_ns, std::atomic<std::int64_t>& evaluations) {
   double next_stocktaking = 1 / stocktakings;
+  std::int64_t last_stocktaking = 0;
   for (std::int64_t done = 0; best_.makespan_ns() > target_ns; ++done) {
     const double progress = limits_.progress(done);
     if (progress >= 1) return;
     const double temperature_ns =
         scale_ns_ * first_temperature * std::pow(last_temperature / first_temperature, progress);
-    if (progress >= next_stocktaking) {
+    if (progress >= next_stocktaking && done - last_stocktaking >= changes_between) {
       take_stock(temperature_ns);
       next_stocktaking = progress + 1 / stocktakings;
+      last_stocktaking = done;
     }
     try_change(temperature_ns);
     evaluations.fetch_add(1, std::memory_order_relaxed);  // a count, which orders nothing

@@ -97,15 +97,15 @@ std::vector<std::int64_t> copied(const Numbers& numbers) {
 
 std::tuple<Column, Column, Ns> search(Evaluator& evaluator,
                                       const std::vector<std::tuple<Numbers, Numbers>>& placements,
-                                      std::int64_t descent, std::int64_t drift,
-                                      std::uint64_t seed) {
+                                      std::int64_t descent, std::int64_t drift, std::uint64_t seed,
+                                      std::int64_t annealing) {
   std::vector<Proposal> proposals;
   for (const auto& [device_of, priority] : placements)
     proposals.push_back({copied(device_of), copied(priority)});
   Plan found;
   {
     const nb::gil_scoped_release released;
-    found = searched(evaluator, std::move(proposals), {drift, descent, seed});
+    found = searched(evaluator, std::move(proposals), {drift, descent, annealing, seed});
   }
   return {column(std::move(found.device_of)), column(std::move(found.priority)), found.makespan_ns};
 }
@@ -143,8 +143,7 @@ ValueError names the task that cannot run where it was placed.)")
            R"(What bounds may count on, ns, by task and device, as services_ns.
 
 The least service and the least lane-nanoseconds of a task at any width, however lanes slow
-each other; and, by the former, when it can end at the earliest and how much follows it.
-ValueError: a time of 2^62 ns or more.)")
+each other; and, by the former, when it can end at the earliest and how much follows it.)")
       .def(
           "comm_sd",
           [](const Evaluator& self, const Numbers& default_device, Ns alpha_ns, int most_passes) {
@@ -167,11 +166,12 @@ one of that where it ends first and the one that is fastest, with "readers" the 
 which its readers end first. has_links: copies over one link wait for each other, which goes
 with the first two. is_narrow: each task has only its narrowest width.)")
       .def("search", &search, "placements"_a, "descent"_a, "drift"_a = 0, "seed"_a = 0,
+           "annealing"_a = 0,
            R"(Devices, priorities and makespan of the best of placements, improved.
 
 Placements are pairs of arrays, devices and priorities; parts of a query that run one after
 another may come from several. Then so many evaluations of random changes, and so many of
-changes of devices, of tasks and chains, one by one.)");
+changes of devices, of tasks and chains, one by one; at last so many small ones, annealed.)");
 }
 
 }  // namespace placement

@@ -72,12 +72,6 @@ Ns optimistic_ns(const Problem& problem, const std::vector<Ns>& services_ns,
   return least_ns;
 }
 
-/// Lane-nanoseconds.
-Ns work_ns(Ns ns, std::int64_t width) {
-  if (ns > 0 && width > (end_of_times_ns - 1) / ns) throw_too_late();
-  return ns * width;
-}
-
 /// Least service time of a task at a place, with as many other busy lanes as that is least with.
 Ns least_slowed_ns(const Problem& problem, Index task, Index place) {
   const Device& device = problem.device(place);
@@ -134,7 +128,7 @@ LeastTimes least_times_ns(const Problem& problem) {
       const std::size_t cell = at(task) * devices + at(problem.home(place));
       const Ns ns = least_slowed_ns(problem, task, place);
       lower(least.services_ns[cell], ns);
-      lower(least.works_ns[cell], work_ns(ns, problem.width(task, place)));
+      lower(least.works_ns[cell], ns * problem.width(task, place));
     }
   return least;
 }

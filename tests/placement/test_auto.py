@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from surplus.placement import auto as module
 from surplus.placement import lower_bounds, make_policy
 from surplus.placement.evaluator import compiled, makespan_ns
+from surplus.placement.families.registry import family_problem
 from surplus.placement.fit_memory import fits
 from surplus.placement.random_graphs import (
     DetectorParams,
@@ -62,6 +63,15 @@ def test_links_are_not_filled_for_a_little_time():
     problem = lures(100)
     assert length_ns(problem, "heft") > 2 * length_ns(problem, "comm_sd")
     assert length_ns(problem, "auto") <= length_ns(problem, "comm_sd")
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_wide_problems_are_shared_out_by_prices(lanes):
+    # Lists by the earliest end, which take no notice of who is dear where, are a tenth longer.
+    problem = family_problem("layered", 1_000, 1, MachineParams(lanes, lanes))
+    bound_ns = lower_bounds(problem).makespan_ns
+    assert length_ns(problem, "heft") > 1.1 * bound_ns
+    assert length_ns(problem, "auto") < 1.05 * bound_ns
 
 
 def dispatched_ns(problem):

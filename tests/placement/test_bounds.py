@@ -6,7 +6,12 @@ from itertools import product
 import pytest
 
 from surplus.placement.bounds import Bounds, ContradictionError, check_bound, lower_bounds
-from surplus.placement.load_bounds import lane_costs_ns, load_bound_ns, window_bound_ns
+from surplus.placement.load_bounds import (
+    cheaper_here,
+    lane_costs_ns,
+    load_bound_ns,
+    window_bound_ns,
+)
 from surplus.placement.path_bounds import bound_tables, path_bound_ns
 from surplus.placement.problem import Problem
 from surplus.placement.random_disturbances import small_disturbed
@@ -64,6 +69,15 @@ def test_the_minimum_over_devices_is_no_substitute_for_prices():
     # A naive sum of least times over all lanes gives (10 + 10) / 2 = 10. But both are that fast on
     # the GPU only: prices find 10 * 20 / (1000 + 10) = 19.8.
     assert load_bound_ns(cpu_gpu([(1_000, 10)] * 2)) == 20
+
+
+def test_the_least_load_takes_notice_of_who_is_dear_where():
+    # Each of the first four ends first on the GPU, the last two have no choice. By fractions the
+    # CPU takes five sixths of the first, which it is least bad at, so that is cheap on either.
+    problem = cpu_gpu([(20, 10), (90, 10), (80, 10), (30, 10), (30, None), (None, 15)])
+    works = bound_tables(problem).works_ns
+    assert cheaper_here(problem, works, 0).tolist() == [True, False, False, False, True, False]
+    assert cheaper_here(problem, works, 1).tolist() == [True, True, True, True, False, True]
 
 
 def test_tasks_without_duration_do_not_confuse_the_prices():

@@ -161,3 +161,24 @@ def test_random_changes_are_of_the_order_too():
     problem = cpu_gpu([(6, None), (6, None), (12, None)], cpu_lanes=2)
     assert search(problem, [CPU] * 3)[1] == 18
     assert drifted(problem, [CPU] * 3, 60)[1] == 12
+
+
+@given(seed=st.integers(0, 2**32), count=st.integers(1, 30), changes=st.integers(1, 200))
+@settings(max_examples=100, deadline=None)
+def test_annealing_never_makes_a_plan_longer_and_equal_seeds_do_the_same(seed, count, changes):
+    problem = featured(seed, count, 3)
+    plan = placed(problem, seed)
+    start = (np.array(plan.device_of), np.array(plan.priority))
+    found = compiled(problem).search([start], 0, 0, seed, changes)
+    assert compiled(problem).makespan_ns(*found[:2]) == found[2] <= makespan_ns(problem, plan)
+    again = compiled(problem).search([start], 0, 0, seed, changes)
+    assert [numbers.tolist() for numbers in again[:2]] == [n.tolist() for n in found[:2]]
+
+
+def test_annealing_finds_what_no_single_change_does():
+    # Two tasks of each device have to change places: one of them alone makes it longer.
+    problem = cpu_gpu([(10, 14), (10, 14), (14, 10), (14, 10)])
+    crossed = [GPU, GPU, CPU, CPU]
+    assert search(problem, crossed, evaluations=100)[1] == 28
+    start = (np.array(crossed), np.arange(4))
+    assert compiled(problem).search([start], 0, 0, 1, 200)[2] == 20
