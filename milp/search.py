@@ -81,6 +81,7 @@ class Search:
         self._left_out = left_out(problem)
         self._no_room: list[str] = []
         self._infeasible = False
+        self._climbs = False
         self._copy_pairs: frozenset[CopyPair] = frozenset()
         self._plans = PlanSearch(problem, params, self.standing, self.memory, self.has_room, ask)
         self.message = "not asked"
@@ -101,7 +102,13 @@ class Search:
             windows = fix_devices(self._problem, self.standing.best.makespan_ns)
             self.standing.raise_bound(bound_of_windows_ns(self._problem, windows))
 
-    def run(self, deadline: Deadline | None = None, threads: int | None = None) -> None:
+    def run(
+        self,
+        deadline: Deadline | None = None,
+        threads: int | None = None,
+        *,
+        climbs: bool = False,
+    ) -> None:
         """Ask the solver, unless the best known plan is good enough.
 
         Where memory is short it is asked twice: for a bound that holds for all plans that fit,
@@ -113,7 +120,10 @@ class Search:
             An earlier one, after which it may be asked again.
         threads : int, optional
             Fewer threads.
+        climbs : bool
+            Whether the solver is to raise the bound alone, if it can.
         """
+        self._climbs = climbs
         deadline, threads = deadline or self.deadline, threads or self._params.threads
         short = bool(binding_capacities(self._problem))
         if not short:
@@ -206,6 +216,7 @@ class Search:
             gap=max(self._params.gap, SOLVER_GAP),
             threads=threads,
             memory_bytes=self.memory.share_bytes(share),
+            climbs=self._climbs,
         )
         proves = room is MemoryRoom.NEEDED
         report = self._asks(job, lambda state: self._learn(state, model, proves), grace_s=grace_s)

@@ -104,6 +104,8 @@ def _set_options(solver: cp_model.CpSolver, job: SolverJob) -> None:
     if job.memory_bytes:
         # Stops by itself, with what it has, before it is killed.
         parameters.max_memory_in_mb = max(1, round(_MEMORY_SHARE * job.memory_bytes) >> 20)
+    # A tree of its own for the bound, instead of a search for plans that proves what it must.
+    parameters.optimize_with_lb_tree_search = job.climbs
     # Dear, but without them a device of several lanes with many short tasks is never proven.
     parameters.use_overload_checker_in_cumulative = True
     parameters.use_timetable_edge_finding_in_cumulative = True

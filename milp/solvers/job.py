@@ -44,6 +44,8 @@ class SolverJob:
         Threads that it may use, >= 1.
     memory_bytes : int
         What its process may hold before it is killed; 0 is no limit.
+    climbs : bool
+        Whether to raise the bound alone, if it can: where plans are as good as they get.
     """
 
     solver: str
@@ -53,6 +55,7 @@ class SolverJob:
     gap: float
     threads: int
     memory_bytes: int = 0
+    climbs: bool = False
 
     def to_json(self) -> str:
         """Serialise; the inverse of ``from_json``."""

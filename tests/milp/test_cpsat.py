@@ -6,13 +6,16 @@ from pathlib import Path
 import pytest
 
 from surplus.milp import SolveParams, Status, solve
+from surplus.milp.block_question import BlockQuestion
 from surplus.milp.bounds import combinatorial_bound_ns
 from surplus.milp.cpsat import formulation
 from surplus.milp.cpsat.formulation import CpFormulation
 from surplus.milp.cpsat.instance import CpSatInstance
+from surplus.milp.deadline import Deadline
 from surplus.milp.reductions import reduce_problem
 from surplus.milp.search import Search
-from surplus.milp.solvers.job import SolverJob, SolverStatus
+from surplus.milp.series import series_blocks
+from surplus.milp.solvers.job import SolverJob, SolverReport, SolverStatus
 from surplus.milp.solvers.process import run_job
 from surplus.milp.starts import known_incumbents
 from surplus.placement import Device, Link, Problem, Task, Tensor, validate
@@ -165,6 +168,29 @@ def test_no_plan_is_lost_by_a_bound_that_it_meets(tmp_path):
         path.write_text(CpSatInstance(problem, optimum, unit_ns, lower_ns=optimum).to_json())
         report = run_job(SolverJob("cpsat", str(path), {}, 20.0, 0.0, 1))
         assert (report.status, report.objective) == (SolverStatus.OPTIMAL, optimum // unit_ns)
+
+
+@pytest.mark.parametrize("seed", [3, 6, 12])
+def test_a_bound_that_climbs_meets_the_optimum(tmp_path, seed):
+    problem, path = small_random(seed, 5), tmp_path / "instance.json"
+    optimum = checked(problem).makespan_ns
+    path.write_text(CpSatInstance(problem, 2 * optimum, 1, lower_ns=0).to_json())
+    report = run_job(SolverJob("cpsat", str(path), {}, 20.0, 0.0, 1, climbs=True))
+    assert (report.status, report.objective) == (SolverStatus.OPTIMAL, optimum)
+
+
+def test_a_large_block_is_asked_for_a_bound_alone_every_other_time_from_the_third_on():
+    problem, seen = detector(1, DetectorParams(20, 3, 16, 6)), []
+
+    def ask(job, progress, *, grace_s):
+        seen.append(job.climbs)
+        return SolverReport(SolverStatus.UNSOLVED, 0.0)
+
+    block = max(series_blocks(problem), key=lambda block: len(block.tasks))
+    question = BlockQuestion(problem, block, 0, frozenset({(0, 0, 0)}), QUICK, ask)
+    for _ in range(5):
+        question.run(Deadline.after(20), None, {})
+    assert seen == [False, False, True, False, True]
 
 
 def test_presolving_removes_no_plan():
