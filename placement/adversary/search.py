@@ -97,7 +97,7 @@ def worst_case(target: str, against: str, params: SearchParams | None = None) ->
     name = f"{target}-against-{against}-{params.seed}"
     found: tuple[float, Genome] | None = None
     for _ in range(params.starts):
-        climbed = _climb(random, params, lambda problem: slow(problem) / quick(problem))
+        climbed = climb(random, params, lambda problem: slow(problem) / quick(problem))
         if found is None or climbed[0] > found[0]:
             found = climbed
     assert found is not None
@@ -125,10 +125,10 @@ def _climbing(against: str) -> Measure:
     return best_of_placements_ns if against == OPTIMUM else measure_of(against)
 
 
-def _climb(
+def climb(
     random: Random, params: SearchParams, ratio: Callable[[Problem], float]
 ) -> tuple[float, Genome]:
-    """From a random genome uphill, along a ridge, too."""
+    """From a random genome uphill, along a ridge, too; the last one, with its ratio before it."""
     genome = random_genome(random, random.randint(params.least_tasks, params.most_tasks))
     best = ratio(problem_of_genome(genome, ""))
     for _ in range(params.steps):

@@ -35,6 +35,23 @@ def test_a_plan_below_the_bound_is_loud() -> None:
         placement_auto.judged_ns(problem, plan, 1 << 60)
 
 
+def test_stored_bounds_are_not_searched_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(result_file, "RESULTS", tmp_path)
+    columns, config = ("family", "tasks", "lanes", "seed"), {"solve_s": 5.0}
+    case = Case("detector", 20, "1+1", 1)
+    first = row(case, 5.0, 0.1)
+    result_file.write(placement_auto.TABLE, config, [first])
+    known = placement_auto.stored(columns, config)
+    monkeypatch.setattr(placement_auto, "solve", None)
+    again = row(case, 5.0, 0.1, known[case.key])
+    for column in ("bound us", "solver gap %", "auto"):
+        assert again[column] == first[column]
+    with pytest.raises(SystemExit, match=r"the stored bounds are of .* not of"):
+        placement_auto.stored(columns, {"solve_s": 6.0})
+
+
 def measured(**more: Any) -> dict[str, Any]:
     row = {"family": "detector", "tasks": 60, "auto": 1.0, "auto ms": 1.0, "anneal": 1.0}
     return {**row, "solver gap %": 0.0, **more}
@@ -70,7 +87,7 @@ def test_a_stopped_run_keeps_its_rows(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(result_file, "RESULTS", tmp_path)
     asked: list[Case] = []
 
-    def measure(case: Case, solve_s: float, anneal_s: float) -> dict[str, Any]:
+    def measure(case: Case, solve_s: float, anneal_s: float, known: object) -> dict[str, Any]:
         asked.append(case)
         if len(asked) == 2:
             raise KeyboardInterrupt
