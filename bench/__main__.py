@@ -43,6 +43,7 @@ TABLES = (
     "sir_throughput",
     "placement_auto",
     "placement_evaluator",
+    "placement_large",
     "placement_small",
     "placement_throughput",
     "optimum",
