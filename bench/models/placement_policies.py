@@ -103,7 +103,7 @@ def main() -> None:
     add("--quick", action="store_true", help="up to 1,000 tasks instead of 3,000")
     add("--seeds", type=int, default=2, metavar="N", help="graphs of each kind (%(default)s)")
     add("--solve", type=float, default=0.0, metavar="S", help="raise bounds for so many seconds")
-    add("--store", action="store_true", help="store the table in bench/results")
+    add("--store", action="store_true", help="store the tables in bench/results")
     args = parser.parse_args()
     policies = args.policies.split(",")
     sizes = QUICK if args.quick else ALL
@@ -112,11 +112,13 @@ def main() -> None:
         for seed in range(1, args.seeds + 1)
         for problem in problems(sizes, seed)
     ]
+    sums = summary(rows, policies)
     result_file.show("Makespan over the best bound", rows)
-    result_file.show("Policies", summary(rows, policies))
+    result_file.show("Policies", sums)
     if args.store:
         config = {"sizes": sizes, "seeds": args.seeds, "solve_s": args.solve}
         result_file.write("placement_policies", config, rows)
+        result_file.write("placement_policies_sums", config, sums)
 
 
 if __name__ == "__main__":
