@@ -20,6 +20,10 @@ from surplus.colocation.truths.layer_truth import LayerTruth
 from surplus.colocation.truths.truth import ProfileTruth, Truth
 
 _LEAST_RATE_PER_S = 1e-3
+_LEAST_TARGETS = 4
+"""A load lasts for so many times the longest target, so that queues show what they come to."""
+_MOST_TIMES = 8
+"""But is of at most so many times the queries asked for, lest trials take too long."""
 
 
 def imagined_load(demand: Demand, queries: int, seed: int, burst: float = 1.0) -> Load:
@@ -28,18 +32,21 @@ def imagined_load(demand: Demand, queries: int, seed: int, burst: float = 1.0) -
     Parameters
     ----------
     queries : int
-        On the mean, of all services.
+        On the mean, of all services; up to eight times as many where four of the longest targets
+        bring them. The rates are always the demand's: what is good on a thin load may fail on a
+        full one.
     burst : float
         In every second quarter of the run all rates are so many times as high, >= 1, in the
         others lower by as much as keeps the mean.
     """
     rates = [max(_LEAST_RATE_PER_S, rate) for rate in demand.rates_per_s]
     longest_ns = max(service.slo_ns for service in demand.services)
-    duration_ns = max(round(queries / sum(rates) * NS_PER_S), 4 * longest_ns)
+    asked_ns = round(queries / sum(rates) * NS_PER_S)
+    duration_ns = min(max(asked_ns, _LEAST_TARGETS * longest_ns), _MOST_TIMES * asked_ns)
     streams = []
     for index, rate in enumerate(rates):
         draw = np.random.default_rng([stream_of(seed, demand.services[index].name), 9])
-        count = int(min(draw.poisson(rate * duration_ns / NS_PER_S), 4 * queries))
+        count = int(draw.poisson(rate * duration_ns / NS_PER_S))
         when_ns = np.sort(_times(draw, count, duration_ns, burst))
         items = draw.choice(_sizes(demand.least_items(index), 1), count)
         lengths = draw.choice(_sizes(demand.sequences[index], 0), count)

@@ -95,6 +95,28 @@ def test_an_imagined_load_is_of_the_demand(burst: float) -> None:
     assert (quarter % 2 == 1).mean() == pytest.approx(burst / 2, abs=0.02)
 
 
+def test_an_imagined_load_is_not_thinned_where_targets_are_far_apart() -> None:
+    """Four long targets would be 40,000 of the fast service's queries, 250 were asked for."""
+    own = [service("slow", slo_ms=1000), service("fast", slo_ms=5)]
+    made = setting_of(own, load_of(own, [[], []]), [1, 1], [1, 1], [50, 10_000])
+    load = imagined_load(made.demand, 250, 1)
+    seconds = load.duration_ns / NS_PER_S
+    assert (load.service == 1).sum() == pytest.approx(10_000 * seconds, rel=0.1)
+    assert len(load) == pytest.approx(8 * 250, rel=0.1)
+
+
+def test_a_way_is_chosen_for_the_load_that_comes_not_for_a_thin_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Targets of 235 and 6 ms, 170 and 7,450 queries a second: our rule holds 60 % of them."""
+    monkeypatch.setattr(planner, "ways_for", lambda demand, groups: ["columns", "gpulet_int"])
+    monkeypatch.setattr(planner, "_HEATS", (Heat(9, 250, 1.0),))
+    scenario = at_load(family_scenario("gpulets", 6), 0.98, 1)
+    setting = replace(scenario, duration_ns=NS_PER_S // 2).setting()
+    run = simulate(setting, policy_spec("surplus"))
+    assert in_time(run) > 0.9 * len(setting.load)
+
+
 def test_a_plan_says_for_which_way_it_is() -> None:
     demand = SETTING.demand
     found = Foresight().plan(demand)
