@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from surplus.colocation import policy_spec, simulate
 from surplus.colocation.frame.service import Service
+from surplus.colocation.policies.core_order.dispatcher import CoreOrder
 from surplus.colocation.policies.core_order.ready_runs import FreeLanes, ReadyNode, ReadyRuns
 from surplus.colocation.policies.core_order.run_order import run_order
 from surplus.colocation.policies.names import with_options
@@ -66,3 +68,17 @@ def test_a_borrower_takes_only_what_preempts() -> None:
     assert runs.take(0, before=run_order(0, False, 40, 0)) is None
     assert runs.take(0, before=run_order(0, False, 60, 0)) is not None
     assert runs.take(0, before=run_order(0, True, None, 0)) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whom_it_remembers_to_be_late_it_treats_as_if_it_looked(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Three times what a lane holds: nearly all are late, some of them begun.
+    draw = np.random.default_rng(seed)
+    services = [service("a", 60, operators=4), service("b", 25), service("c", 200, operators=3)]
+    arrivals = [sorted(draw.uniform(0, 900, 150).tolist()) for _ in services]
+    times = [12, 3, 25]
+    found = ends_ms(services, arrivals, times)
+    monkeypatch.setattr(CoreOrder, "_known_late", lambda *_: set())
+    assert ends_ms(services, arrivals, times) == found
