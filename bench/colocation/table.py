@@ -45,6 +45,8 @@ LOADS = (0.5, 0.7, 0.85, 1.0, 1.3)
 LIGHT = 0.85
 """Up to which load policies are held against the bound."""
 CONFIG = {"queries": QUERIES}
+_FAR = 3.0
+"""Points below the best other policy that are too many."""
 _FAIR = "surplus, guarantee 0.9"
 _GUARANTEE = {"guarantee": 0.9}
 _OURS = ("surplus", "priced", _FAIR)
@@ -126,6 +128,26 @@ def _summary(rows: Sequence[Row], policy: str) -> Row:
     }
 
 
+def of_ours(rows: Sequence[Row], grouped: str) -> list[Row]:
+    """How ``surplus`` does by family or by load: against the best other policy, and the bound."""
+    found = []
+    for value in dict.fromkeys(row[grouped] for row in rows):
+        group = [row for row in rows if row[grouped] == value]
+        gaps = [gap for row in group if (gap := below(row, "surplus")) is not None]
+        able = [row for row in group if row["goodput"].get("surplus") is not None]
+        found.append(
+            {
+                grouped: value,
+                "scenarios": len(group),
+                "mean below the best other, points": round(fmean(gaps), 2),
+                "worst": round(max(gaps), 1),
+                "more than 3 below": sum(gap > _FAR for gap in gaps),
+                "% of the bound": _of_bound(able, "surplus"),
+            }
+        )
+    return found
+
+
 def _of_bound(rows: Sequence[Row], policy: str) -> float | str:
     shares = [100 * row["goodput"][policy] / row["bound"] for row in rows if row["bound"]]
     return round(fmean(shares), 2) if shares else "-"
@@ -155,7 +177,10 @@ def main() -> int:
         table.store(keys)
         scales.store(pairs)
     if table.rows:
-        result_file.show("colocation_table", summaries(table.rows))
+        table.sum_up("colocation_table_sums", keys, summaries(table.rows), store=args.store)
+        for name, grouped in (("families", "family"), ("loads", "load")):
+            sums = of_ours(table.rows, grouped)
+            table.sum_up(f"colocation_table_{name}", keys, sums, store=args.store)
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.colocation.drawn_scenarios import drawn
-from bench.colocation.table import below, summaries
+from bench.colocation.table import below, of_ours, summaries
 
 
 def row(seed: int, load: float, **goodput: float | None) -> dict[str, Any]:
@@ -45,6 +45,19 @@ def test_the_closest_to_the_best_comes_first() -> None:
     assert found["a"]["worst"] == pytest.approx(20)
     assert found["a"]["% of the bound, load <= 0.85"] == pytest.approx(100)
     assert found["c"]["scenarios"] == "1 of 2"
+
+
+def test_ours_is_summed_up_by_load() -> None:
+    rows = [
+        row(1, 0.5, surplus=0.9, a=0.8),
+        row(2, 0.5, surplus=0.7, a=0.8),
+        row(1, 1.0, surplus=0.5, a=0.4),
+    ]
+    light, full = of_ours(rows, "load")
+    assert (light["load"], light["scenarios"], light["more than 3 below"]) == (0.5, 2, 1)
+    assert light["mean below the best other, points"] == pytest.approx(0)
+    assert light["worst"] == pytest.approx(10)
+    assert full["% of the bound"] == pytest.approx(100 * 0.5 / 0.9, abs=0.01)
 
 
 def test_a_family_of_measurements_needs_them() -> None:
