@@ -32,7 +32,6 @@ from bench.colocation.drawn_scenarios import (
     goodput,
     words,
 )
-from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Key, Row, Table
 from bench.safety.budget import fill_within
 from surplus.colocation import policy_names, policy_spec
