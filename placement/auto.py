@@ -67,6 +67,8 @@ _PROPOSING, _IMPROVING, _ANNEALING = 0.55, 0.25, 0.5
 
 _LEAST_PROPOSALS, _MOST_PROPOSALS, _MOST_EVALUATIONS = 4, 24, 2_000
 _LEAST_CHANGES, _MOST_CHANGES = 100, 10_000
+_CHANGES_A_TASK = 1 / 6
+"""Fewer are not worth what annealing takes before the first of them."""
 _DRIFT = 0.75
 """Share of the evaluations for random changes, which find more than systematic ones in little time
 where a query has many parts."""
@@ -148,7 +150,7 @@ class _Search:
         self._evaluations = min(_MOST_EVALUATIONS, round(_IMPROVING * budget_ns / evaluation_ns))
         change_ns = _CHANGE_NS + size * slower * _CHANGED_NS
         changes = min(_MOST_CHANGES, round(_ANNEALING * budget_ns / change_ns))
-        self._changes = changes if changes >= max(_LEAST_CHANGES, size / 6) else 0
+        self._changes = changes if changes >= max(_LEAST_CHANGES, _CHANGES_A_TASK * size) else 0
 
     def run(self) -> Proposal:
         """Places and priorities of the best plan that was found."""

@@ -42,9 +42,8 @@ class BoundTables:
 
     def path_ns(self) -> int:
         """Critical path on the best devices with the cheapest transfers."""
-        able = self.services_ns < NEVER_NS
-        through = np.where(able, self.starts_ns, 0) + np.where(able, self.services_ns, 0)
-        through = np.where(able, through + np.where(able, self.afters_ns, 0), NEVER_NS)
+        through = self.starts_ns + self.services_ns + self.afters_ns
+        through = np.where(self.services_ns < NEVER_NS, through, NEVER_NS)
         return int(through.min(axis=1).max(initial=0))
 
     def heads_ns(self) -> Numbers:
