@@ -11,7 +11,13 @@ from pathlib import Path
 from bench.infrastructure.result_file import markdown, path_of, read_document, rows_of
 
 _DOCS = Path(__file__).parent.parent / "docs"
-_NAMES = ("PERFORMANCE", "KERNELS", "COLOCATION", "COLOCATION_RESULTS")
+_NAMES = (
+    "PERFORMANCE",
+    "KERNELS",
+    "COLOCATION",
+    "COLOCATION_RESULTS",
+    "reference/placement_policies",
+)
 PAGES = tuple(_DOCS / f"{name}.md" for name in _NAMES)
 _TABLE = re.compile(r"<!-- table (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
