@@ -1,5 +1,6 @@
 """What ``bench placement_small`` counts as a problem, and what it holds ``auto`` against."""
 
+from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -7,6 +8,13 @@ import pytest
 from bench.models import placement_small
 from bench.models.placement_small import KINDS, TASKS, bars, over_the_optimum, placed_ns, row
 from surplus.placement.adversary.exhaustive import best_of_all_ns
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_process_is_left() -> Iterator[None]:
+    yield
+    placement_small.solvers().close()
+    placement_small.solvers.cache_clear()
 
 
 @pytest.mark.parametrize("kind", KINDS)

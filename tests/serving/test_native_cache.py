@@ -183,18 +183,18 @@ def test_a_document_is_the_same_whether_its_answer_was_there(thread, seen_by_pyt
 def test_answers_of_a_stream_are_kept_and_in_their_order(client, seen_by_python):
     answers: queue.SimpleQueue = queue.SimpleQueue()
     client.start_stream(lambda result, error: answers.put((result, error)))
-    for number in range(30):
-        given = tensor("x", X + number % 3, "FP32")
-        client.async_stream_infer("parts", [given], request_id=str(number))
-    for number in range(30):
-        result, error = answers.get(timeout=WAIT_S)
-        assert error is None
-        assert result.get_response().id == str(number)
-        np.testing.assert_array_equal(result.as_numpy("top"), X[:2] + number % 3)
+    # One of each is answered before the others are asked: who comes meanwhile finds no answer.
+    for numbers in (range(3), range(3, 30)):
+        for number in numbers:
+            given = tensor("x", X + number % 3, "FP32")
+            client.async_stream_infer("parts", [given], request_id=str(number))
+        for number in numbers:
+            result, error = answers.get(timeout=WAIT_S)
+            assert error is None
+            assert result.get_response().id == str(number)
+            np.testing.assert_array_equal(result.as_numpy("top"), X[:2] + number % 3)
     client.stop_stream()
-    success, hits, misses = counted(client)
-    assert (success, hits + misses) == (30, 30)
-    assert hits > 0
+    assert counted(client) == (30, 27, 3)
     assert seen_by_python == []
 
 
