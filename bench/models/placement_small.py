@@ -2,8 +2,9 @@
 
 Half of them are random. The other half is what a search for worst cases looks at on its way
 (placement/adversary): each block climbs from a random problem to ever worse ones by ``--steps``
-changes. The optimum may wait on purpose, which ``auto`` does not; where no bound meets ``auto``'s
-plan the solver proves what is.
+changes. Where no bound meets ``auto``'s plan the solver proves what is. Its optimum may let a device
+wait on purpose, which no devices and priorities do: of who is above the bar, it is looked up among
+all of those whether any comes nearer, and the rest of the distance is not ``auto``'s.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from surplus.milp import SolveParams
 from surplus.milp.search import Search
 from surplus.milp.solvers.pool import SolverPool
 from surplus.placement import Policy, Problem, check_bound, lower_bounds, make_policy
-from surplus.placement.adversary.exhaustive import best_of_placements_ns
+from surplus.placement.adversary.exhaustive import best_of_all_ns, best_of_placements_ns
 from surplus.placement.adversary.genome import problem_of_genome, random_genome
 from surplus.placement.adversary.search import SearchParams, climb
 from surplus.placement.evaluator import makespan_ns
@@ -73,6 +74,8 @@ def row(kind: str, block: str, steps: int) -> Row:
     problems = KINDS[kind](Random(f"{kind} {block}"), steps)
     found = [over_the_optimum(problem) for problem in problems]
     ratios = [ratio for ratio, _ in found]
+    far = [problem for problem, ratio in zip(problems, ratios, strict=True) if ratio > MOST]
+    near = [ratio for ratio in ratios if ratio <= MOST]
     return {
         "problems": kind,
         "block": int(block),
@@ -81,7 +84,13 @@ def row(kind: str, block: str, steps: int) -> Row:
         "at the optimum": sum(ratio == 1.0 for ratio in ratios),
         "mean": sum(ratios) / len(ratios),
         "worst": max(ratios),
+        "worst that waits for nothing": max([*near, *map(over_any_order, far)]),
     }
+
+
+def over_any_order(problem: Problem) -> float:
+    """The ratio to the best of all devices and priorities."""
+    return placed_ns(problem) / best_of_all_ns(problem)
 
 
 def over_the_optimum(problem: Problem) -> tuple[float, bool]:
@@ -117,7 +126,10 @@ def bars(rows: list[Row]) -> list[dict[str, Any]]:
         if not of_kind:
             continue
         count = sum(row["how many"] for row in of_kind)
-        worst = max(row["worst"] for row in of_kind)
+        worst, dispatched = (
+            max(row[column] for row in of_kind)
+            for column in ("worst", "worst that waits for nothing")
+        )
         lines.append(
             {
                 "problems": kind,
@@ -126,8 +138,9 @@ def bars(rows: list[Row]) -> list[dict[str, Any]]:
                 "at the optimum %": 100 * sum(row["at the optimum"] for row in of_kind) / count,
                 "mean over the optimum": sum(r["mean"] * r["how many"] for r in of_kind) / count,
                 "worst": worst,
+                "worst that waits for nothing": dispatched,
                 "bar": MOST,
-                "holds": "yes" if worst <= MOST else "no",
+                "holds": "yes" if dispatched <= MOST else "no",
             }
         )
     return lines
