@@ -2,9 +2,9 @@
 
 Half of them are random. The other half is what a search for worst cases looks at on its way
 (placement/adversary): each block climbs from a random problem to ever worse ones by ``--steps``
-changes. Where no bound meets ``auto``'s plan the solver proves what is. Its optimum may let a device
-wait on purpose, which no devices and priorities do: of who is above the bar, it is looked up among
-all of those whether any comes nearer, and the rest of the distance is not ``auto``'s.
+changes. Where no bound meets ``auto``'s plan the solver proves what is. Its optimum may let a
+device wait on purpose, which no devices and priorities do: plans above the bar are held against the
+best of all of those instead.
 """
 
 from __future__ import annotations
