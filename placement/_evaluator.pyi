@@ -108,19 +108,29 @@ class Evaluator:
     def optimistic_costs_ns(self) -> Annotated[NDArray[numpy.int64], {"shape": (None, None)}]:
         """Least time to the end of the query after each task, as ways_home_ns."""
 
-    def bound_tables(
+    def least_times_ns(
         self,
     ) -> tuple[
         Annotated[NDArray[numpy.int64], {"shape": (None, None)}],
         Annotated[NDArray[numpy.int64], {"shape": (None, None)}],
+    ]:
+        """
+        What bounds may count on of tasks, by task and device, as services_ns.
+
+        The least service and the least lane-nanoseconds of a task at any width, however lanes slow
+        each other.
+        """
+
+    def least_paths_ns(
+        self,
+    ) -> tuple[
         Annotated[NDArray[numpy.int64], {"shape": (None, None)}],
         Annotated[NDArray[numpy.int64], {"shape": (None, None)}],
     ]:
         """
-        What bounds may count on, ns, by task and device, as services_ns.
+        What bounds may count on of paths, by task and device, as services_ns.
 
-        The least service and the least lane-nanoseconds of a task at any width, however lanes slow
-        each other; and, by the former, when it can end at the earliest and how much follows it.
+        By the least services, when a task can end at the earliest, and how much follows it.
         """
 
     def comm_sd(

@@ -196,8 +196,7 @@ class _Search:
 
     def _shared_out(self, ranks: Reals, home_ns: Numbers) -> Proposal:
         """By the least load, the host against all others: what wide problems come near to."""
-        works_ns = self._asked.bound_tables()[1]
-        is_host = cheaper_here(self._problem, works_ns, HOST)[:, None]
+        is_host = cheaper_here(self._problem, HOST)[:, None]
         is_its = is_host == (np.arange(home_ns.shape[1]) == HOST)
         places, _ = self._asked.list_schedule(ranks, np.where(is_its, home_ns, -1))
         return self._ordered(places)

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from surplus.placement.path_bounds import NEVER_NS, BoundTables, Numbers, bound_tables
+from surplus.placement.path_bounds import NEVER_NS, BoundTables, Numbers, least_times_ns
 from surplus.placement.problem import Problem
 from surplus.placement.widths import least_work_ns
 
@@ -42,7 +42,7 @@ def load_bound_ns(problem: Problem, tables: BoundTables | None = None) -> int:
     tables : BoundTables, optional
         The problem's, where they are known.
     """
-    works = (tables or bound_tables(problem)).works_ns
+    works = least_times_ns(problem)[1] if tables is None else tables.works_ns
     lanes = [device.lanes for device in problem.devices]
     if len(lanes) == 1:
         return _ceil_ratio(sum(works[:, 0].tolist()), lanes[0])
@@ -52,21 +52,15 @@ def load_bound_ns(problem: Problem, tables: BoundTables | None = None) -> int:
     )
 
 
-def window_bound_ns(problem: Problem, tables: BoundTables | None = None) -> int:
+def window_bound_ns(problem: Problem, tables: BoundTables) -> int:
     """The best bound over windows of the query.
 
     Tasks that cannot start before h and after whose end the query goes on for at least q run
     within [h, T - q], so T >= h + load of these tasks + q. All h are tried, and for each of a few
     prices a few q.
-
-    Parameters
-    ----------
-    tables : BoundTables, optional
-        The problem's, where they are known.
     """
     if not problem.tasks:
         return 0
-    tables = tables or bound_tables(problem)
     heads, tails, works = tables.heads_ns(), tables.tails_ns(), tables.works_ns
     able = works < NEVER_NS
     lanes = [device.lanes for device in problem.devices]
@@ -124,18 +118,13 @@ def _says_ns(
     return says
 
 
-def cheaper_here(problem: Problem, works: Numbers, device: int) -> NDArray[np.bool_]:
+def cheaper_here(problem: Problem, device: int) -> NDArray[np.bool_]:
     """Which tasks the least load puts on one device rather than on any other of at least two.
 
     The last of them belongs to both sides, in fractions.
-
-    Parameters
-    ----------
-    works : array of int64, shape (tasks, devices)
-        Lane-nanoseconds; below 0 where a task cannot run.
     """
     lanes = [d.lanes for d in problem.devices]
-    here, away = _two_sides(np.where(works < 0, NEVER_NS, works), device)
+    here, away = _two_sides(least_times_ns(problem)[1], device)
     a, b = _by_ratio(here, away)
     is_here: NDArray[np.bool_] = away == NEVER_NS
     if len(a):

@@ -57,14 +57,21 @@ class BoundTables:
         return tails_ns
 
 
+def least_times_ns(problem: Problem) -> tuple[Numbers, Numbers]:
+    """The services and the works of ``BoundTables``, for who needs no paths."""
+    services, works = compiled(problem).least_times_ns()
+    return _able(services, services), _able(services, works)
+
+
 def bound_tables(problem: Problem) -> BoundTables:
     """Ask the evaluator."""
-    services, works, finishes, afters = compiled(problem).bound_tables()
-    able = services >= 0
-    starts = finishes - services
-    return BoundTables(*(np.where(able, of, NEVER_NS) for of in (services, works, starts, afters)))
+    services, works = least_times_ns(problem)
+    finishes, afters = compiled(problem).least_paths_ns()
+    return BoundTables(
+        services, works, _able(finishes, finishes - services), _able(finishes, afters)
+    )
 
 
-def path_bound_ns(problem: Problem) -> int:
-    """Critical path on the best devices with the cheapest transfers."""
-    return bound_tables(problem).path_ns()
+def _able(table: Numbers, values: Numbers) -> Numbers:
+    """The values where the table says that a task can run."""
+    return np.where(table >= 0, values, NEVER_NS)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surplus.placement.load_bounds import prices_of
-from surplus.placement.path_bounds import BoundTables, bound_tables
+from surplus.placement.path_bounds import BoundTables
 from surplus.placement.problem import Problem
 from surplus.placement.widths import is_moldable, times_at
 
@@ -56,17 +56,10 @@ class _Window:
     costs: Floats
 
 
-def width_bound_ns(problem: Problem, tables: BoundTables | None = None) -> int:
-    """The best bound of load and a path together; 0 where no task may choose.
-
-    Parameters
-    ----------
-    tables : BoundTables, optional
-        The problem's, where they are known.
-    """
+def width_bound_ns(problem: Problem, tables: BoundTables) -> int:
+    """The best bound of load and a path together; 0 where no task may choose."""
     if not is_moldable(problem) or len(problem.tasks) > TASKS_MAX:
         return 0
-    tables = tables or bound_tables(problem)
     times, works, devices = _by_place(problem)
     path = _Paths(problem)
     best = 0.0

@@ -217,7 +217,7 @@ def main() -> None:
     config = {"solve_s": args.solve, "anneal_s": args.anneal, "repeats": REPEATS}
     config |= {"families": args.families, "tasks": args.tasks, "seeds": args.seeds}
     columns = ("family", "tasks", "lanes", "seed")
-    known = {} if not args.bounds else stored(columns, config)
+    known = stored(columns, config) if args.bounds else {}
     table = Table(TABLE, config, columns, anew=args.anew)
     seconds = (args.solve, args.anneal)
     rows = fill(table, list(work), lambda key: row(work[key], *seconds, known.get(key)))

@@ -17,6 +17,7 @@ from typing import Any
 
 from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Key, Row, Table, fill
+from bench.models.placement_auto import over
 from surplus.milp import SolveParams
 from surplus.milp.search import Search
 from surplus.milp.solvers.pool import SolverPool
@@ -100,7 +101,7 @@ def over_the_optimum(problem: Problem) -> tuple[float, bool]:
     if bound_ns < found_ns:
         bound_ns, proven = solved(problem)
     check_bound(bound_ns, found_ns, problem.name)
-    return found_ns / bound_ns if bound_ns else 1.0, proven
+    return over(found_ns, bound_ns), proven
 
 
 def solved(problem: Problem) -> tuple[int, bool]:

@@ -65,14 +65,18 @@ std::tuple<Table, RealColumn, Table> hoft_tables(const Evaluator& evaluator) {
           by_device(problem, std::move(readers))};
 }
 
-std::tuple<Table, Table, Table, Table> bound_tables(const Evaluator& evaluator) {
+std::tuple<Table, Table> least_times_of(const Evaluator& evaluator) {
   const Problem& problem = evaluator.problem();
   LeastTimes least = least_times_ns(problem);
-  std::vector<Ns> finishes = optimistic_finishes_ns(problem, least.services_ns);
-  std::vector<Ns> afters = optimistic_costs_ns(problem, least.services_ns);
   return {by_device(problem, std::move(least.services_ns)),
-          by_device(problem, std::move(least.works_ns)), by_device(problem, std::move(finishes)),
-          by_device(problem, std::move(afters))};
+          by_device(problem, std::move(least.works_ns))};
+}
+
+std::tuple<Table, Table> least_paths_of(const Evaluator& evaluator) {
+  const Problem& problem = evaluator.problem();
+  const std::vector<Ns> services = least_times_ns(problem).services_ns;
+  return {by_device(problem, optimistic_finishes_ns(problem, services)),
+          by_device(problem, optimistic_costs_ns(problem, services))};
 }
 
 std::tuple<Column, Column> list_schedule_of(const Evaluator& evaluator, const Reals& ranks,
@@ -139,11 +143,15 @@ ValueError names the task that cannot run where it was placed.)")
             return by_device(problem, optimistic_costs_ns(problem, services_ns(problem)));
           },
           "Least time to the end of the query after each task, as ways_home_ns.")
-      .def("bound_tables", &bound_tables,
-           R"(What bounds may count on, ns, by task and device, as services_ns.
+      .def("least_times_ns", &least_times_of,
+           R"(What bounds may count on of tasks, by task and device, as services_ns.
 
 The least service and the least lane-nanoseconds of a task at any width, however lanes slow
-each other; and, by the former, when it can end at the earliest and how much follows it.)")
+each other.)")
+      .def("least_paths_ns", &least_paths_of,
+           R"(What bounds may count on of paths, by task and device, as services_ns.
+
+By the least services, when a task can end at the earliest, and how much follows it.)")
       .def(
           "comm_sd",
           [](const Evaluator& self, const Numbers& default_device, Ns alpha_ns, int most_passes) {

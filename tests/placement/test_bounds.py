@@ -12,7 +12,7 @@ from surplus.placement.load_bounds import (
     load_bound_ns,
     window_bound_ns,
 )
-from surplus.placement.path_bounds import bound_tables, path_bound_ns
+from surplus.placement.path_bounds import bound_tables
 from surplus.placement.problem import Problem
 from surplus.placement.random_disturbances import small_disturbed
 from surplus.placement.random_graphs import small_random
@@ -39,14 +39,14 @@ def best_balance_ns(problem: Problem) -> float:
 def test_the_path_takes_the_best_device_and_pays_for_forced_transfers():
     # t0 runs on the CPU only, t1 on the GPU only: 5 + copy 20 + 7, and 9 home.
     problem = cpu_gpu([(5, None), (None, 7)], [(0, [1], 20), (1, [], 9, True)])
-    assert path_bound_ns(problem) == 41
+    assert bound_tables(problem).path_ns() == 41
     assert bound_tables(problem).heads_ns().tolist() == [0, 25]
     assert bound_tables(problem).tails_ns().tolist() == [36, 9]
 
 
 def test_the_path_avoids_a_transfer_where_staying_is_cheaper():
     # GPU and back: 2 + 20 + 5 = 27; both on the GPU: 2 + 11; both on the CPU: 10 + 5.
-    assert path_bound_ns(cpu_gpu([(10, 2), (5, 11)], [(0, [1], 20)])) == 13
+    assert bound_tables(cpu_gpu([(10, 2), (5, 11)], [(0, [1], 20)])).path_ns() == 13
 
 
 def test_the_load_is_shared_as_fractions_allow():
@@ -75,9 +75,8 @@ def test_the_least_load_takes_notice_of_who_is_dear_where():
     # Each of the first four ends first on the GPU, the last two have no choice. By fractions the
     # CPU takes five sixths of the first, which it is least bad at, so that is cheap on either.
     problem = cpu_gpu([(20, 10), (90, 10), (80, 10), (30, 10), (30, None), (None, 15)])
-    works = bound_tables(problem).works_ns
-    assert cheaper_here(problem, works, 0).tolist() == [True, False, False, False, True, False]
-    assert cheaper_here(problem, works, 1).tolist() == [True, True, True, True, False, True]
+    assert cheaper_here(problem, 0).tolist() == [True, False, False, False, True, False]
+    assert cheaper_here(problem, 1).tolist() == [True, True, True, True, False, True]
 
 
 def test_tasks_without_duration_do_not_confuse_the_prices():
@@ -90,9 +89,9 @@ def test_a_window_adds_the_way_to_it_and_from_it():
     services = [(100, 100), *[(10, 10)] * 4, (50, 50)]
     edges = [(0, [1, 2, 3, 4], 0), *[(i, [5], 0) for i in (1, 2, 3, 4)]]
     problem = cpu_gpu(services, edges)
-    assert path_bound_ns(problem) == 160
+    assert bound_tables(problem).path_ns() == 160
     assert load_bound_ns(problem) == 95
-    assert window_bound_ns(problem) == 170
+    assert window_bound_ns(problem, bound_tables(problem)) == 170
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -179,8 +178,9 @@ def test_lanes_that_speed_each_other_up_shorten_every_bound():
 def test_a_task_that_is_always_slowed_counts_what_it_takes_at_least():
     # Of two lanes a task of two never finds one busy alone: 1.5 times as long, whatever else runs.
     wide = cpu_gpu([(None, 10)], gpu_lanes=2, widths={0: (1, 2)})
-    assert path_bound_ns(slowed(wide, 1.0, 1.5)) == 15
-    assert path_bound_ns(slowed(cpu_gpu([(None, 10)], gpu_lanes=2), 2.0, 1.5, 0.1)) == 15
+    assert bound_tables(slowed(wide, 1.0, 1.5)).path_ns() == 15
+    narrow = slowed(cpu_gpu([(None, 10)], gpu_lanes=2), 2.0, 1.5, 0.1)
+    assert bound_tables(narrow).path_ns() == 15
 
 
 def test_a_bound_above_a_plan_is_a_contradiction_that_names_both():
