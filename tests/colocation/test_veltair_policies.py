@@ -52,10 +52,26 @@ class Small:
 
 
 def setting(arrivals_ms: list[float], slo_ms: float = 20, cores: int = 8) -> Setting:
-    services = (Service("a", round(slo_ms * MS), operators=4),)
-    load = load_of(services, [arrivals_ms])
-    profiles = (Small(),)
-    demand = Demand(services, profiles, (1.0,), (1,), (0,), (ServingDevice("cpu", cores=cores),))
+    return setting_of([(slo_ms, arrivals_ms)], cores)
+
+
+def setting_of(loads_ms: list[tuple[float, list[float]]], cores: int = 8) -> Setting:
+    """A service for each target and its arrivals, all of the small model."""
+    services = tuple(
+        Service(name, round(slo_ms * MS), operators=4)
+        for name, (slo_ms, _) in zip("abc", loads_ms, strict=False)
+    )
+    load = load_of(services, [arrivals_ms for _, arrivals_ms in loads_ms])
+    one = (1,) * len(services)
+    profiles = (Small(),) * len(services)
+    demand = Demand(
+        services,
+        profiles,
+        (1.0,) * len(services),
+        one,
+        (0,) * len(services),
+        (ServingDevice("cpu", cores=cores),),
+    )
     truth = LayerTruth(services, profiles, NOISES.make("none"), 1)
     return Setting(demand, load, truth, spawn_ns=MS)
 
@@ -123,6 +139,14 @@ def test_planaria_takes_cores_back_for_who_comes_and_adds_them_again() -> None:
     assert rows(record) == [(0, 4, 2, 0), (0, 4, 2, 2)]
     changes = [(when / MS, group, cores) for when, group, cores in record.resizes]
     assert changes == [(0, 0, 8), (2, 0, 2), (2, 1, 4), (2, 0, 4), (15, 1, 8)]
+
+
+def test_planaria_takes_no_cores_back_that_are_too_few() -> None:
+    record = run("planaria", setting_of([(40, [0]), (8, [1])]))
+    # What comes at 1 needs all eight cores, of which the first can only give back six: it waits,
+    # and begins late when the first one ends.
+    assert rows(record) == [(0, 4, 2, 0), (0, 4, 8, 8)]
+    assert [(when / MS, cores) for when, _, cores in record.resizes] == [(0, 8)]
 
 
 def test_prema_lets_a_short_rest_go_before_a_new_query() -> None:

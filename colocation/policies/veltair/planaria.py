@@ -22,7 +22,7 @@ from surplus.colocation.frame.state import State
 from surplus.colocation.frame.work import piece_of
 from surplus.colocation.policies.veltair.block_choice import layered
 from surplus.colocation.policies.veltair.layer_profile import LayerProfile
-from surplus.colocation.policies.veltair.rooms import free_beside, largest, room_for
+from surplus.colocation.policies.veltair.rooms import Room, free_beside, largest, room_for
 
 
 @dataclass
@@ -66,35 +66,32 @@ class Planaria:
     def decide(self, state: State, event: Event) -> Decision:
         """Begin the most urgent query that has room, else move cores to where they are needed."""
         self._tasks = {k: task for k, task in self._tasks.items() if _runs(state, task)}
-        for query in sorted(self._new(state), key=lambda q: self._rank(state, q)):
-            decision = self._begin(state, query)
+        extra = self._extra(state)
+        new = [waiting.urgent for waiting in state.waiting if waiting]
+        placed = [(q, room) for q in new if (room := room_for(state, q.service, extra))]
+        for query, room in sorted(placed, key=lambda pair: self._rank(state, *pair)):
+            decision = self._begin(state, query, room, extra.get(room.device, 0))
             if decision is not None:
                 return decision
         return self._grow(state) or NOTHING
 
-    def _new(self, state: State) -> list[Query]:
-        """The most urgent query of each service."""
-        return [waiting.urgent for waiting in state.waiting if waiting]
-
-    def _rank(self, state: State, query: Query) -> tuple[bool, int, int]:
+    def _rank(self, state: State, query: Query, room: Room) -> tuple[bool, int, int]:
         """Hopeless ones last, then by time to spare."""
-        room = room_for(state, query.service)
-        if room is None:
-            return (True, query.deadline_ns, query.id)
         profile = self._profile(query, room.cores)
         fastest_ns = _whole_ns(profile, profile.fastest(0, len(profile.times_ns)))
         spare_ns = query.deadline_ns - state.now_ns - fastest_ns
         return (spare_ns < 0, spare_ns, query.id)
 
-    def _begin(self, state: State, query: Query) -> Decision | None:
-        """Start a query on what it needs; if that is not free, let others give back their extra."""
-        room = room_for(state, query.service)
-        if room is None:
-            return self._shrink(state)
+    def _begin(self, state: State, query: Query, room: Room, extra: int) -> Decision | None:
+        """Start a query on what it needs; if that is not free, let others give back their extra.
+
+        They do not if all of it is too little: growing would hand it out again at once.
+        """
         profile = self._profile(query, room.cores)
         needed = _needed(profile, 1.0, query.deadline_ns - state.now_ns)
         if needed > room.free:
-            return self._shrink(state)
+            fits = needed <= room.free + extra
+            return self._shrink(state, room.device) if fits else None
         layers = len(profile.times_ns)
         task = _Task(query, profile, room.worker, needed, 1.0, state.now_ns)
         self._tasks[room.worker] = task
@@ -102,11 +99,22 @@ class Planaria:
         start = Start(room.worker, (piece,), _whole_ns(profile, needed), needed)
         return Decision(starts=(start,))
 
-    def _shrink(self, state: State) -> Decision | None:
-        """Take the cores back that a query does not need to be in time."""
+    def _extra(self, state: State) -> dict[int, int]:
+        """Cores of each device that its queries do not need to be in time."""
+        extra: dict[int, int] = {}
+        for task in self._tasks.values():
+            spare = task.cores - self._still_needed(task, state.now_ns)
+            if spare > 0:
+                device = state.deployment.partitions[task.partition].device
+                extra[device] = extra.get(device, 0) + spare
+        return extra
+
+    def _shrink(self, state: State, device: int) -> Decision | None:
+        """Take the cores back that a query of a device does not need to be in time."""
         for task in self._tasks.values():
             needed = self._still_needed(task, state.now_ns)
-            if needed < task.cores:
+            own = state.deployment.partitions[task.partition].device
+            if own == device and needed < task.cores:
                 return self._resize(task, needed, state.now_ns)
         return None
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from surplus.colocation.frame.state import State
+
+_NOTHING: Mapping[int, int] = MappingProxyType({})
 
 
 @dataclass
@@ -16,7 +19,7 @@ class Room:
     ----------
     device : int
     cores, free : int
-        All of it, and what nobody holds; at least one.
+        All of it, and what nobody holds.
     worker : int
         Partition to start in.
     """
@@ -27,8 +30,19 @@ class Room:
     worker: int
 
 
-def room_for(state: State, service: int) -> Room | None:
-    """The device with most free cores among those where a service may start now."""
+def room_for(state: State, service: int, returned: Mapping[int, int] = _NOTHING) -> Room | None:
+    """The device with most free cores among those where a service may start now.
+
+    Parameters
+    ----------
+    returned : mapping
+        By device, cores that are held and may be given back: they count as free ones do.
+
+    Returns
+    -------
+    Room or None
+        None if none has a core.
+    """
     partitions, places = state.deployment.partitions, state.deployment.places
     held: dict[int, int] = {}
     workers: dict[int, int] = {}
@@ -39,10 +53,12 @@ def room_for(state: State, service: int) -> Room | None:
         elif device not in workers and (service, place) in places:
             workers[device] = place
     best: Room | None = None
+    most = 0
     for device, worker in workers.items():
         cores = partitions[worker].cores
         free = cores - held.get(device, 0)
-        if free > (best.free if best else 0):
+        if free + returned.get(device, 0) > most:
+            most = free + returned.get(device, 0)
             best = Room(device, cores, free, worker)
     return best
 
