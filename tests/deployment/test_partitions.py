@@ -27,7 +27,8 @@ from tests.proxy.routed import counted, routed
 WHY_NOT = why_not()
 pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
 
-PARAMS = ClientParams(timeout_s=0.5, ejection=EjectionParams(eject_s=0.2))
+# One failure ejects, and one answer says that a server is back: who was slow once is asked rarely.
+PARAMS = ClientParams(timeout_s=0.5, ejection=EjectionParams(most_failures=1, eject_s=0.2))
 _EVERY_S = 0.01
 
 
@@ -130,7 +131,7 @@ def test_clients_go_elsewhere_and_come_back(
         load.more(50)
         cut.network.heal()
         before = counts(cut).answered
-        wait_for(lambda: counts(cut).answered > before + 10, "the server to be back")
+        wait_for(lambda: counts(cut).answered > before, "the server to be back")
     _check(load)
     assert counts(other).failed == 0
     assert sum(row.answered for row in client.counts()) == load.outcomes["right"]
@@ -159,7 +160,7 @@ def test_a_route_goes_elsewhere_and_comes_back(
             load.more(50)
             cut.network.heal()
             before = asked("answered")
-            wait_for(lambda: asked("answered") > before + 10, "the server to be back")
+            wait_for(lambda: asked("answered") > before, "the server to be back")
         _check(load)
         assert asked("failed", other) == 0
         answered = asked("answered") + asked("answered", other)
