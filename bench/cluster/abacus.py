@@ -154,13 +154,16 @@ def main() -> None:
         return row(scenario, key[1], key[0])
 
     keys = [(load, name) for load in args.loads for name in WAYS]
+    config = {"minutes": args.minutes, "minute_s": args.minute_s, "loads": args.loads}
     if args.dry:
         rows = [measure(key) for key in keys]
     else:
-        config = {"minutes": args.minutes, "minute_s": args.minute_s, "loads": args.loads}
         rows = fill(Table("cluster_abacus", config, ("load", "way")), keys, measure)
+    over = gains(rows)
+    if not args.dry:
+        result_file.write("cluster_abacus_gains", config, over)
     result_file.show("Sixteen GPUs", rows)
-    result_file.show("Gains", gains(rows))
+    result_file.show("Gains", over)
 
 
 if __name__ == "__main__":

@@ -169,14 +169,17 @@ def main() -> int:
     args = parser.parse_args()
     days = {nodes: day_of(nodes, SIZES[nodes], args.minutes, args.seed) for nodes in args.nodes}
     keys = _keys(args.nodes)
+    config = {"minutes": args.minutes, "seed": args.seed, "full": FULL, "nodes": args.nodes}
     if args.dry:
         rows = [_row(days, key) for key in keys]
     else:
-        config = {"minutes": args.minutes, "seed": args.seed, "full": FULL, "nodes": args.nodes}
         table = Table("cluster_day", config, ("nodes", "contender", "setting"), anew=args.anew)
         rows = fill(table, keys, lambda key: _row(days, key))
     times = [planning(nodes, SIZES[nodes], args.seed) for nodes in args.nodes]
     against = ratios(rows)
+    if not args.dry:
+        result_file.write("cluster_day_ratios", config, against)
+        result_file.write("cluster_planning", config, times)
     result_file.show("A day", rows)
     result_file.show("Against replicas of each model", against)
     result_file.show("Planning", times)
