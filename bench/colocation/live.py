@@ -221,6 +221,7 @@ def bars(name: str, rows: Sequence[Row]) -> Row:
     held = 100 - float(best["late or lost %"])
     lost = 100 - float(fcfs["late or lost %"])
     starved = [row["policy"] for row in ran if float(row["wait"]) > 1]
+    ours = [100 - float(row["late or lost %"]) for row in ran if row["policy"] == "surplus"]
     return {
         "scenario": name,
         "policies": f"{len(ran)} of {len(rows)}",
@@ -230,6 +231,7 @@ def bars(name: str, rows: Sequence[Row]) -> Row:
         "starved under": ", ".join(starved) or "none",
         "best": best["policy"],
         "its % in time": round(held, 2),
+        "surplus": round(ours[0], 2) if ours else "-",
         "fcfs": round(lost, 2),
         "99 and < 80 %": "yes" if held >= 100 * HELD and lost < 100 * LOST else "no",
     }

@@ -100,5 +100,7 @@ def test_what_a_table_comes_to() -> None:
     assert (found["p99 within 15 %"], found["violations too"]) == (2, 1)
     assert (found["best"], found["starved under"]) == ("edf", "sjf")
     assert found["99 and < 80 %"] == "yes"
+    assert found["surplus"] == "-"
+    assert bars("two", [*rows, row("surplus", 0.25, "yes", 0.1)])["surplus"] == 99.75
     rows[0] = row("fcfs", 15.0, "yes", 0.2)
     assert bars("two", rows)["99 and < 80 %"] == "no"
