@@ -15,10 +15,11 @@ UNIT_PPM = 1_000_000
 class Interference(Protocol):
     """A ground truth of the simulator, or a belief of a policy; never the same object."""
 
-    def slowdown_ppm(self, group: Group, others: Sequence[Group]) -> int:
-        """Time of a group beside others on its device, in millionths of its time alone.
+    def slowdowns_ppm(self, groups: Sequence[Group]) -> Sequence[int]:
+        """Times of groups side by side on a device, each in millionths of its time alone.
 
-        At least ``UNIT_PPM``. An integer, so that simulated time stays exact.
+        At least ``UNIT_PPM``. Integers, so that simulated time stays exact. Asked whenever one
+        begins or ends: of all at once, so that what they come to together is found once.
         """
         ...
 

@@ -77,12 +77,18 @@ class Contention:
         own._known = {}
         return own
 
-    def slowdown_ppm(self, group: Group, others: Sequence[Group]) -> int:
-        """The worst of the pieces of the group beside all pieces of its neighbours."""
-        beside = [self._used(row) for other in others for row in _batches(other)]
-        own = [self._used(row) for row in _batches(group)]
-        extra = max(sum(self._extra(one, other) for other in beside) for one in own)
-        return UNIT_PPM + round(extra * UNIT_PPM)
+    def slowdowns_ppm(self, groups: Sequence[Group]) -> list[int]:
+        """The worst of the pieces of each group beside all pieces of its neighbours."""
+        used = [[self._used(row) for row in _batches(group)] for group in groups]
+        each = [_sum(own) for own in used]
+        total = _sum(each)
+        return [
+            UNIT_PPM + round(self._worst(own, _less(total, one)) * UNIT_PPM)
+            for own, one in zip(used, each, strict=True)
+        ]
+
+    def _worst(self, own: Sequence[Used], beside: Used) -> float:
+        return max(self._extra(one, beside) for one in own)
 
     def extra(self, own: Batch, other: Batch) -> float:
         """Extra time of a batch beside another, as a fraction."""
@@ -106,6 +112,15 @@ class Contention:
 
 def _batches(group: Group) -> list[Batch]:
     return [(piece.service, piece.items, group.share_percent) for piece in group.pieces]
+
+
+def _sum(rows: Sequence[Used]) -> Used:
+    return sum(l2 for l2, _ in rows), sum(dram for _, dram in rows)
+
+
+def _less(total: Used, own: Used) -> Used:
+    """What the others use; no less than nothing, as rounding may have it."""
+    return max(0.0, total[0] - own[0]), max(0.0, total[1] - own[1])
 
 
 def _by_service(names: Sequence[str], given: Mapping[str, float]) -> list[float]:

@@ -15,6 +15,6 @@ class NoInterference:
     def __init__(self, names: Sequence[str]) -> None:
         del names
 
-    def slowdown_ppm(self, group: Group, others: Sequence[Group]) -> int:
+    def slowdowns_ppm(self, groups: Sequence[Group]) -> list[int]:
         """Always 1."""
-        return UNIT_PPM
+        return [UNIT_PPM] * len(groups)

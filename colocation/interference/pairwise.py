@@ -41,12 +41,19 @@ class Pairwise:
             tuple(_ppm(table.get(own, {}).get(other, default)) for other in names) for own in names
         )
 
-    def slowdown_ppm(self, group: Group, others: Sequence[Group]) -> int:
-        """The worst sum of costs of any piece of the group."""
-        return UNIT_PPM + max(
-            sum(self._ppm[own.service][piece.service] for g in others for piece in g.pieces)
-            for own in group.pieces
-        )
+    def slowdowns_ppm(self, groups: Sequence[Group]) -> list[int]:
+        """The worst sum of costs of any piece of each group."""
+        services = [[piece.service for piece in group.pieces] for group in groups]
+        running = [service for own in services for service in own]
+        costs_ppm = {service: self._cost_ppm(service, running) for service in set(running)}
+        return [
+            UNIT_PPM + max(costs_ppm[service] - self._cost_ppm(service, own) for service in own)
+            for own in services
+        ]
+
+    def _cost_ppm(self, service: int, beside: Sequence[int]) -> int:
+        row = self._ppm[service]
+        return sum(row[other] for other in beside)
 
 
 def _ppm(extra: float) -> int:

@@ -61,13 +61,21 @@ class Pressure:
         self._sensitivities = tuple(sensitivities)
         self._exponent = exponent
 
-    def slowdown_ppm(self, group: Group, others: Sequence[Group]) -> int:
+    def slowdowns_ppm(self, groups: Sequence[Group]) -> list[int]:
         """By the cores of all neighbours."""
-        even = self._cores / (len(others) + 1)
-        held = sum(
-            (other.cores or even) * max(self._intensity[piece.service] for piece in other.pieces)
-            for other in others
-        )
+        held = [self._held(group, len(groups)) for group in groups]
+        total = sum(held)
+        return [
+            self._slowdown_ppm(group, total - own) for group, own in zip(groups, held, strict=True)
+        ]
+
+    def _held(self, group: Group, groups: int) -> float:
+        """Cores, as far as they use what is shared."""
+        intensity = max((self._intensity[piece.service] for piece in group.pieces), default=1.0)
+        return (group.cores or self._cores / groups) * intensity
+
+    def _slowdown_ppm(self, group: Group, beside: float) -> int:
         version = min(group.version, len(self._sensitivities) - 1)
-        pressure: float = min(1.0, held / self._cores) ** self._exponent
+        share = min(1.0, max(0.0, beside / self._cores))
+        pressure: float = share**self._exponent
         return UNIT_PPM + round(UNIT_PPM * self._sensitivities[version] * pressure)

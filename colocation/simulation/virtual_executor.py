@@ -203,11 +203,10 @@ class VirtualExecutor:
     def _rescale(self, device: int, now_ns: int) -> None:
         """Let every group of a device go on at the speed that its neighbours leave it."""
         beside = [p for k, p in self._running.items() if self._devices[k] == device]
-        for progress in beside:
-            slowdown_ppm = UNIT_PPM
-            if self._interference is not None:
-                others = [other.group for other in beside if other is not progress]
-                slowdown_ppm = self._interference.slowdown_ppm(progress.group, others)
+        slowdowns_ppm: Sequence[int] = [UNIT_PPM] * len(beside)
+        if self._interference is not None:
+            slowdowns_ppm = self._interference.slowdowns_ppm([own.group for own in beside])
+        for progress, slowdown_ppm in zip(beside, slowdowns_ppm, strict=True):
             if slowdown_ppm != progress.slowdown_ppm or progress.moved:
                 end_ns = progress.slow_to(slowdown_ppm, now_ns)
                 group = progress.group

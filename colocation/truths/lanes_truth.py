@@ -55,8 +55,8 @@ class LanesTruth:
 
         def slowdown(piece: Piece, others: Sequence[Piece]) -> int:
             assert self._interference is not None
-            beside = [_only(group, other) for other in others]
-            return self._interference.slowdown_ppm(_only(group, piece), beside)
+            beside = [_only(group, other) for other in (piece, *others)]
+            return self._interference.slowdowns_ppm(beside)[0]
 
         own = None if self._interference is None else slowdown
         return lane_groups.group_ns(group.pieces, lanes, alone, own, self._widest)

@@ -106,7 +106,7 @@ def test_neighbours_press_by_the_cores_that_they_hold() -> None:
     _, record = run_of(both, interference=law)
     assert ends_ms(record) == [24, pytest.approx(24 + (20 - 20 / 1.5))]
     group = Group(0, 0, (), 0, 0, cores=4, version=3)
-    assert law.slowdown_ppm(group, []) == 1_000_000
+    assert law.slowdowns_ppm([group]) == [1_000_000]
     with pytest.raises(ValueError, match="unknown service 'c'"):
         Pressure(["a"], 8, [1.0], {"c": 1.0})
     with pytest.raises(ValueError, match="cores >= 1"):

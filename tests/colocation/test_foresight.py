@@ -11,16 +11,17 @@ from surplus.colocation import policy_spec, simulate
 from surplus.colocation.families.normal_load import at_load
 from surplus.colocation.families.registry import family_scenario
 from surplus.colocation.foresight import planner
-from surplus.colocation.foresight.imagined import imagined_load
+from surplus.colocation.foresight.imagined import believed_interference, imagined_load
 from surplus.colocation.foresight.planner import Foresight
 from surplus.colocation.foresight.race import Heat, winner
 from surplus.colocation.foresight.ways import way, ways_for
 from surplus.colocation.frame.clock import NS_PER_S
 from surplus.colocation.frame.deployment import check_deployment
 from surplus.colocation.frame.planner import Demand
-from surplus.colocation.frame.query import Outcome
+from surplus.colocation.frame.query import Outcome, Query
 from surplus.colocation.frame.reorganiser import ReorganisationParams
 from surplus.colocation.frame.service import ServingDevice
+from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.policies.setup import set_up
 from surplus.colocation.results.validate import check_run
 from surplus.colocation.simulation.simulator import Run, Setting
@@ -115,6 +116,17 @@ def test_a_way_is_chosen_for_the_load_that_comes_not_for_a_thin_one(
     setting = replace(scenario, duration_ns=NS_PER_S // 2).setting()
     run = simulate(setting, policy_spec("surplus"))
     assert in_time(run) > 0.9 * len(setting.load)
+
+
+def test_neighbours_are_believed_to_cost_something_where_lanes_are_shared() -> None:
+    """Ways that run many groups side by side would win races that they lose in life."""
+    groups = [Group(k, 0, (piece_of((Query(k, k, 0, 0, 1, 1),), 0, 1),), 0, 0) for k in range(2)]
+    assert believed_interference(SETTING.demand) is None
+    lanes = replace(SETTING.demand, devices=(ServingDevice("cpu", lanes=2),))
+    believed = believed_interference(lanes)
+    assert believed is not None
+    assert believed.slowdowns_ppm(groups) == [1_050_000, 1_050_000]
+    assert believed.slowdowns_ppm(groups[:1]) == [1_000_000]
 
 
 def test_a_plan_says_for_which_way_it_is() -> None:

@@ -271,13 +271,13 @@ def test_contention_grows_with_both_and_with_the_batch() -> None:
         piece = piece_of((query,), 0, 1)
         return Group(0, service, (piece,), 0, 0, share_percent=share_percent)
 
-    assert law.slowdown_ppm(group(0, 4), []) == UNIT_PPM
+    assert law.slowdowns_ppm([group(0, 4)])[0] == UNIT_PPM
     # Half of 0.5 beside three quarters of 0.4, and no memory traffic of b.
-    assert law.slowdown_ppm(group(0, 4), [group(1, 12)]) == UNIT_PPM + 75_000
+    assert law.slowdowns_ppm([group(0, 4), group(1, 12)])[0] == UNIT_PPM + 75_000
     # Half of b's time is divided by its share: on a quarter it takes 2.5 times as long.
     divided = Contention(["a", "b"], {"a": 0.5, "b": 0.4}, {}, scaled={"b": 0.5})
-    assert divided.slowdown_ppm(group(0, 4), [group(1, 12, 25)]) == UNIT_PPM + 30_000
-    assert divided.slowdown_ppm(group(0, 4, 25), [group(1, 12)]) == UNIT_PPM + 75_000
+    assert divided.slowdowns_ppm([group(0, 4), group(1, 12, 25)])[0] == UNIT_PPM + 30_000
+    assert divided.slowdowns_ppm([group(0, 4, 25), group(1, 12)])[0] == UNIT_PPM + 75_000
     with pytest.raises(ValueError, match="unknown service 'c'"):
         Contention(["a"], {"c": 0.1}, {})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_
 
@@ -9,8 +10,10 @@ import pytest
 
 from surplus.colocation import policy_spec, simulate
 from surplus.colocation.clairvoyant.cheapest_cores import CheapestCores, cheapest
+from surplus.colocation.foresight.imagined import believed_interference
 from surplus.colocation.frame.planner import PLANNERS, Demand
 from surplus.colocation.frame.predictor import PREDICTORS
+from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.record import Record
 from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.frame.state import State
@@ -173,6 +176,20 @@ def test_what_cannot_be_in_time_alone_is_dropped_if_asked_for() -> None:
     assert record.predicted_end_ns.tolist() == [7 * MS, 8 * MS]
 
 
+def test_surplus_believes_what_profiles_say_of_pressure() -> None:
+    demand = setting_of([(40, [0]), (8, [1])]).demand
+    profiles = (Small(sensitivities=(0.5, 0.25)), Small(sensitivities=(0.25,)))
+    believed = believed_interference(with_(demand, profiles=profiles))
+    assert believed is not None
+    pieces = [(piece_of((Query(k, k, 0, 0, 1, 1),), 0, 1),) for k in range(2)]
+    groups = [
+        Group(0, 0, pieces[0], 0, 0, cores=2, version=0),
+        Group(1, 1, pieces[1], 0, 0, cores=4, version=1),
+    ]
+    # Four of eight cores beside the first, two beside the second, of a version that bears more.
+    assert believed.slowdowns_ppm(groups) == [1_250_000, 1_062_500]
+
+
 def test_pressure_makes_blocks_change_to_another_version() -> None:
     class Two(Small):
         def operator_ns(self, items: int, sequence: int, version: int) -> list[list[int]]:
@@ -181,8 +198,9 @@ def test_pressure_makes_blocks_change_to_another_version() -> None:
     class Pressing:
         """Doubles the first version, leaves the second alone."""
 
-        def slowdown_ppm(self, group: Group, others: list[Group]) -> int:
-            return 2_000_000 if others and group.version == 0 else 1_000_000
+        def slowdowns_ppm(self, groups: Sequence[Group]) -> list[int]:
+            beside = len(groups) > 1
+            return [2_000_000 if beside and own.version == 0 else 1_000_000 for own in groups]
 
     own = setting([4.0 * k for k in range(40)], slo_ms=40)
     profiles = (Two(sensitivities=(2.0, 0.0)),)
