@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import cos, pi
+
 import numpy as np
 
 from surplus.colocation.frame.arrival import (
@@ -43,6 +45,13 @@ class Diurnal:
     def rate_per_s(self) -> float:
         """The mean rate."""
         return self._rate_per_s
+
+    def mean_per_s(self, duration_ns: int) -> float:
+        """Of the part of a day that the run is."""
+        days = duration_ns / NS_PER_S / self._period_s
+        begin, end = 2 * pi * self._phase, 2 * pi * (self._phase + days)
+        swung = self._swing * (cos(begin) - cos(end)) / (end - begin)
+        return self._rate_per_s * (1 + swung)
 
     def scaled(self, factor: float) -> Diurnal:
         """Another mean; the day is as long as before."""

@@ -45,6 +45,18 @@ class Steps:
         """Mean over the steps."""
         return sum(self._rates_per_s) / len(self._rates_per_s)
 
+    def mean_per_s(self, duration_ns: int) -> float:
+        """Of the steps that there is time for; the last one as long as the run goes on."""
+        seconds = duration_ns / NS_PER_S
+        last = len(self._rates_per_s) - 1
+        starts_s = [step * self._step_s for step in range(last + 1)]
+        ends_s = [*(start + self._step_s for start in starts_s[:last]), seconds]
+        lengths_s = [
+            max(0.0, min(end, seconds) - start) for start, end in zip(starts_s, ends_s, strict=True)
+        ]
+        total = sum(r * length for r, length in zip(self._rates_per_s, lengths_s, strict=True))
+        return total / seconds
+
     def scaled(self, factor: float) -> Steps:
         """All rates scaled alike."""
         checked_rate(factor)

@@ -118,6 +118,12 @@ class AzureFunctions:
         """Mean over the minutes that the trace has."""
         return float(self._means.mean()) * NS_PER_S / self._minute_ns
 
+    def mean_per_s(self, duration_ns: int) -> float:
+        """Of the minutes that there is time for; there are none after the trace."""
+        before = np.concatenate([[0.0], np.cumsum(self._means)])
+        count = np.interp(duration_ns / self._minute_ns, np.arange(len(before)), before)
+        return float(count) * NS_PER_S / duration_ns
+
     def scaled(self, factor: float) -> AzureFunctions:
         """More or fewer invocations in each minute."""
         busier = copy(self)

@@ -28,9 +28,11 @@ _LEAST_TARGETS = 4
 _MOST_TIMES = 8
 """But is of at most so many times the queries asked for, lest trials take too long."""
 
+_CACHE_COST, _MEMORY_COST = 0.5, 1.0
+"""Of two models that each use all of it. Two that use a third of both cost each other 0.17: it is
+under 0.18 for nine of ten pairs (gpulet, Fig. 7)."""
 _USUAL = 0.05
-"""What a neighbour costs where nothing is known: under 0.18 for nine of ten pairs on a GPU (gpulet,
-Fig. 7)."""
+"""What a neighbour costs on a CPU's lanes where nothing is known."""
 
 
 def imagined_load(demand: Demand, queries: int, seed: int, burst: float = 1.0) -> Load:
@@ -96,7 +98,7 @@ def believed_interference(demand: Demand) -> Interference | None:
     ]
     if any(map(any, used)):
         l2, dram = (dict(zip(names, column, strict=True)) for column in zip(*used, strict=True))
-        return Contention(names, l2, dram)
+        return Contention(names, l2, dram, _CACHE_COST, _MEMORY_COST)
     if any(device.lanes > 1 for device in demand.devices):
         return Pairwise(names, _USUAL)
     return None

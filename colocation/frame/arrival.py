@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ class Arrivals(Protocol):
 
     @property
     def rate_per_s(self) -> float:
-        """Mean rate that a planner is told; > 0."""
+        """Mean rate in the long run; > 0."""
         ...
 
     def scaled(self, factor: float) -> Arrivals:
@@ -33,6 +33,22 @@ class Arrivals(Protocol):
             Ascending, ``0 <= t < duration_ns``.
         """
         ...
+
+
+@runtime_checkable
+class VaryingArrivals(Arrivals, Protocol):
+    """Arrivals whose rate moves in a way that is known beforehand."""
+
+    def mean_per_s(self, duration_ns: int) -> float:
+        """Mean rate that is expected of a run of this length, from the beginning on; >= 0."""
+        ...
+
+
+def expected_per_s(arrivals: Arrivals, duration_ns: int) -> float:
+    """Rate of a run that a planner is told, > 0: of a part of a day, the rate of that part."""
+    if isinstance(arrivals, VaryingArrivals):
+        return max(_LEAST_PER_S, arrivals.mean_per_s(duration_ns))
+    return arrivals.rate_per_s
 
 
 ARRIVALS: Registry[Arrivals] = Registry("arrivals")

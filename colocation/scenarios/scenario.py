@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surplus.colocation.frame.arrival import Arrivals
+from surplus.colocation.frame.arrival import Arrivals, expected_per_s
 from surplus.colocation.frame.change import Change
 from surplus.colocation.frame.interference_model import Interference
 from surplus.colocation.frame.load import Load, Stream, merge
@@ -150,11 +150,11 @@ class Scenario:
         return merge(streams, [s.slo_ns for s in self.services], self.duration_ns)
 
     def demand(self) -> Demand:
-        """What planners are told: mean rates, largest queries."""
+        """What planners are told: mean rates over the run, largest queries."""
         return Demand(
             services=self.services,
             profiles=tuple(tenant.profile for tenant in self.tenants),
-            rates_per_s=tuple(tenant.arrivals.rate_per_s for tenant in self.tenants),
+            rates_per_s=tuple(expected_per_s(t.arrivals, self.duration_ns) for t in self.tenants),
             items=tuple(max(tenant.items) for tenant in self.tenants),
             sequences=tuple(max(tenant.sequences) for tenant in self.tenants),
             devices=self.devices,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surplus.colocation.frame.arrival import ARRIVALS
+from surplus.colocation.frame.arrival import ARRIVALS, expected_per_s
 from surplus.colocation.frame.clock import NS_PER_S, VirtualClock, WallClock
 from tests.colocation.settings import MS
 
@@ -44,6 +44,21 @@ def test_bursts_and_days_are_wilder_than_poisson() -> None:
     assert dispersion("poisson") == pytest.approx(1, abs=0.2)
     assert dispersion("bursty") > 4
     assert dispersion("diurnal") > 4
+
+
+@pytest.mark.parametrize("seconds", [1, 3, 7, 10, 40, 400, 1000])
+@pytest.mark.parametrize("name", MADE)
+def test_planners_are_told_what_is_expected_of_the_run(name: str, seconds: int) -> None:
+    """A run may be a part of a day, or end before the last step."""
+    process = ARRIVALS.make(name, **MADE[name])
+    if name == "bursty":
+        assert expected_per_s(process, seconds * NS_PER_S) == 40  # who knows when they come
+        return
+    draws = [
+        len(process.times_ns(seconds * NS_PER_S, np.random.default_rng(seed))) for seed in range(40)
+    ]
+    told = expected_per_s(process, seconds * NS_PER_S)
+    assert np.mean(draws) == pytest.approx(told * seconds, abs=4 * (told * seconds / 40) ** 0.5 + 1)
 
 
 def test_steps_have_their_rates_and_the_last_one_holds_on() -> None:
@@ -116,6 +131,8 @@ def test_replay_of_azure_functions(tmp_path: Path) -> None:
     times = process.times_ns(10 * NS_PER_S, np.random.default_rng(0))
     assert np.bincount(times // NS_PER_S).tolist() == [9, 0, 4]
     assert process.rate_per_s == pytest.approx(13 / 3)
+    told = [expected_per_s(process, round(s * NS_PER_S)) for s in (1, 2.5, 10)]
+    assert told == pytest.approx([9, (9 + 2) / 2.5, 13 / 10])
     twice = ARRIVALS.make("azure_functions", path=str(path), function="f", speed=60, scale=2)
     assert len(twice.times_ns(10 * NS_PER_S, np.random.default_rng(0))) == 26
     with pytest.raises(ValueError, match="no function 'h'"):

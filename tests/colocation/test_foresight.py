@@ -23,6 +23,7 @@ from surplus.colocation.frame.reorganiser import ReorganisationParams
 from surplus.colocation.frame.service import ServingDevice
 from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.policies.setup import set_up
+from surplus.colocation.profiles.bandwidth import Bandwidth
 from surplus.colocation.results.validate import check_run
 from surplus.colocation.simulation.simulator import Run, Setting
 from tests.colocation.settings import MS, load_of, service, setting_of
@@ -127,6 +128,15 @@ def test_neighbours_are_believed_to_cost_something_where_lanes_are_shared() -> N
     assert believed is not None
     assert believed.slowdowns_ppm(groups) == [1_050_000, 1_050_000]
     assert believed.slowdowns_ppm(groups[:1]) == [1_000_000]
+
+
+def test_models_that_use_a_third_of_a_memory_are_believed_to_cost_what_gpulet_measured() -> None:
+    third = Bandwidth(1, 1, 1, l2=1 / 3, dram=1 / 3)
+    demand = replace(SETTING.demand, profiles=(third, third))
+    believed = believed_interference(demand)
+    assert believed is not None
+    many = [Group(k, 0, (piece_of((Query(k, k, 0, 0, 1, 10_000),), 0, 1),), 0, 0) for k in range(2)]
+    assert 1_150_000 < believed.slowdowns_ppm(many)[0] < 1_180_000
 
 
 def test_a_plan_says_for_which_way_it_is() -> None:
