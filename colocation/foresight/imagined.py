@@ -82,8 +82,9 @@ def _sizes(most: int, least: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 def believed_interference(demand: Demand) -> Interference | None:
     """What neighbours cost: as far as profiles say it, else what is usual on a CPU's lanes.
 
-    Profiles of layers know what pressure costs their versions (VELTAIR); others may say how much of
-    caches and memories a model uses (gpulet). The laws are stated, not measured, as any before
+    Profiles of layers know what pressure costs their versions (VELTAIR); those that were measured
+    live, what each other model costs; others may say how much of caches and memories a model uses
+    (gpulet). The laws are stated, not measured, as any before
     serving. Ways that run many groups side by side are worth less the more neighbours cost, and
     to believe that they cost nothing would prefer those.
     """
@@ -93,6 +94,10 @@ def believed_interference(demand: Demand) -> Interference | None:
     if cores and len(layers) == len(names):
         by_version = zip_longest(*(own.sensitivities for own in layers), fillvalue=0.0)
         return Pressure(names, cores, [max(version) for version in by_version])
+    measured = [getattr(profile, "beside", {}) for profile in demand.profiles]
+    if all(measured):
+        known = [{k: max(0.0, v) for k, v in own.items() if k in names} for own in measured]
+        return Pairwise(names, _USUAL, dict(zip(names, known, strict=True)))
     used = [
         (getattr(profile, "l2", 0.0), getattr(profile, "dram", 0.0)) for profile in demand.profiles
     ]

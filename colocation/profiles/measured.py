@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from surplus.colocation.frame.clock import NS_PER_MS
 from surplus.colocation.frame.profile import PROFILES
-from surplus.colocation.profiles.measured_profile import MeasuredModel, load_measured_profile
+from surplus.colocation.profiles.measured_profile import (
+    MeasuredModel,
+    MeasuredProfile,
+    load_measured_profile,
+)
 from surplus.colocation.profiles.table import Table
+
+_NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 class MeasuredTimes:
@@ -18,10 +26,18 @@ class MeasuredTimes:
     measured : MeasuredModel
     in_lanes : bool
         Whether its shares are lanes: none lies between two measured ones then.
+    beside : mapping of str to float
+        Extra time, as a fraction, that each model of that name costs it; empty if not measured.
     """
 
-    def __init__(self, measured: MeasuredModel, in_lanes: bool = False) -> None:
+    def __init__(
+        self,
+        measured: MeasuredModel,
+        in_lanes: bool = False,
+        beside: Mapping[str, float] = _NOTHING,
+    ) -> None:
         self._measured = measured
+        self.beside = beside
         self._table = Table(measured.items, measured.ms)
         self._only = frozenset(map(int, measured.ms)) if in_lanes else None
 
@@ -52,8 +68,13 @@ class MeasuredVersions(MeasuredTimes):
     as one query as the whole model does.
     """
 
-    def __init__(self, measured: MeasuredModel, in_lanes: bool = False) -> None:
-        super().__init__(measured, in_lanes)
+    def __init__(
+        self,
+        measured: MeasuredModel,
+        in_lanes: bool = False,
+        beside: Mapping[str, float] = _NOTHING,
+    ) -> None:
+        super().__init__(measured, in_lanes, beside)
         self._versions = measured.versions
         self._one = measured.items[0]
         self.cores = measured.versions[0].cores
@@ -77,10 +98,11 @@ def _ns(ms: float) -> int:
     return max(1, round(ms * NS_PER_MS))
 
 
-def times_of(measured: MeasuredModel, in_lanes: bool = False) -> MeasuredTimes:
-    """Times of a model, by version where it has several."""
+def times_of(profile: MeasuredProfile, model: str) -> MeasuredTimes:
+    """Times of one of the models, by version where it has several."""
+    measured = profile.models[model]
     kind = MeasuredVersions if measured.versions else MeasuredTimes
-    return kind(measured, in_lanes)
+    return kind(measured, not profile.by_share, profile.extra.get(model, _NOTHING))
 
 
 @PROFILES.register("measured")
@@ -102,4 +124,4 @@ def measured_times(path: str, model: str) -> MeasuredTimes:
     known = profile.models
     if model not in known:
         raise ValueError(f"{path}: {model!r} was not measured; there are: {', '.join(known)}")
-    return times_of(known[model], not profile.by_share)
+    return times_of(profile, model)

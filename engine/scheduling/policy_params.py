@@ -209,7 +209,7 @@ def prepare(
             Service(name, params.slos_ns[name], items, model.operators)
             for name, items, model in zip(names, most, models, strict=True)
         ),
-        profiles=tuple(times_of(measured.models[name], not measured.by_share) for name in names),
+        profiles=tuple(times_of(measured, name) for name in names),
         rates_per_s=tuple(params.rates_per_s.get(name, 1.0) for name in names),
         items=(1,) * len(names),
         sequences=(0,) * len(names),

@@ -24,6 +24,8 @@ from surplus.colocation.frame.service import ServingDevice
 from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.policies.setup import set_up
 from surplus.colocation.profiles.bandwidth import Bandwidth
+from surplus.colocation.profiles.measured import times_of
+from surplus.colocation.profiles.measured_profile import MeasuredModel, MeasuredProfile
 from surplus.colocation.results.validate import check_run
 from surplus.colocation.simulation.simulator import Run, Setting
 from tests.colocation.settings import MS, load_of, service, setting_of
@@ -137,6 +139,21 @@ def test_models_that_use_a_third_of_a_memory_are_believed_to_cost_what_gpulet_me
     assert believed is not None
     many = [Group(k, 0, (piece_of((Query(k, k, 0, 0, 1, 10_000),), 0, 1),), 0, 0) for k in range(2)]
     assert 1_150_000 < believed.slowdowns_ppm(many)[0] < 1_180_000
+
+
+def test_what_was_measured_beside_each_other_is_believed() -> None:
+    measured = MeasuredModel(
+        1, (1,), {"50": (2.0,), "100": (1.0,)}, (0.0,), groups_ms=(), versions=()
+    )
+    profile = MeasuredProfile(
+        "cpu:2", {"a": measured, "b": measured}, {"a": {"a": 0.1, "b": 0.3}, "b": {"a": 0.0}}, {}
+    )
+    both = tuple(times_of(profile, name) for name in "ab")
+    believed = believed_interference(replace(SETTING.demand, profiles=both))
+    assert believed is not None
+    groups = [Group(k, k, (piece_of((Query(k, k, 0, 0, 1, 1),), 0, 1),), 0, 0) for k in range(2)]
+    assert believed.slowdowns_ppm(groups) == [1_300_000, 1_000_000]
+    assert believed.slowdowns_ppm([groups[1], groups[1]]) == [1_050_000, 1_050_000]  # not measured
 
 
 def test_a_plan_says_for_which_way_it_is() -> None:

@@ -35,11 +35,13 @@ def test_times_of_each_version_are_measured_and_read_back(tmp_path: Path) -> Non
     profile = measure(backend, *work, GroupMeasureParams(rounds=2))
     path = tmp_path / "profile.json"
     path.write_text(profile.to_json())
-    known = load_measured_profile(path).models["mlp"]
+    read = load_measured_profile(path)
+    known = read.models["mlp"]
     assert known == profile.models["mlp"]
     assert [version.sensitivity for version in known.versions] == [0.9, 0.5, 0.1]
-    times = times_of(known, in_lanes=True)
+    times = times_of(read, "mlp")
     assert isinstance(times, LayeredProfile)
+    assert set(times.beside) == {"mlp"}
     assert times.cores == (1, 2)
     assert len(times.operations) == GROUPS
     for version in range(3):
