@@ -84,9 +84,9 @@ def believed_interference(demand: Demand) -> Interference | None:
 
     Profiles of layers know what pressure costs their versions (VELTAIR); those that were measured
     live, what each other model costs; others may say how much of caches and memories a model uses
-    (gpulet). The laws are stated, not measured, as any before
-    serving. Ways that run many groups side by side are worth less the more neighbours cost, and
-    to believe that they cost nothing would prefer those.
+    (gpulet). The laws are stated, not measured, as any before serving. Ways that run many groups
+    side by side are worth less the more neighbours cost: who believes that they cost nothing
+    prefers those.
     """
     names = [service.name for service in demand.services]
     layers = [own for own in demand.profiles if isinstance(own, LayeredProfile)]
