@@ -15,10 +15,10 @@ from typing import Any
 import psutil
 import ray
 
+from bench.chaos.ray_cluster import STORE_BYTES
 from bench.infrastructure.ports import free_port
 from surplus.engine.deployment.ray_machines import NAMESPACE
 
-_STORE_BYTES = 100 << 20
 _HEAD = "ray.head.default"
 
 
@@ -46,7 +46,7 @@ class GrowingCluster:
             f"--port={address.rpartition(':')[2]}",
             "--node-ip-address=127.0.0.1",
             "--num-cpus=0",
-            f"--object-store-memory={_STORE_BYTES}",
+            f"--object-store-memory={STORE_BYTES}",
             "--include-dashboard=false",
             "--disable-usage-stats",
             f"--temp-dir={self._folder}",
@@ -84,7 +84,7 @@ def _below(folder: Path) -> set[psutil.Process]:
 
 def _config(address: str, most: int, idle_s: float) -> dict[str, Any]:
     """What Ray's autoscaler reads; its schema wants the empty ones, too."""
-    resources = {"CPU": 1, "node": 1, "object_store_memory": _STORE_BYTES}
+    resources = {"CPU": 1, "node": 1, "object_store_memory": STORE_BYTES}
     worker = {"resources": resources, "node_config": {}, "min_workers": 0, "max_workers": most}
     head = {"resources": {"CPU": 0}, "node_config": {}, "max_workers": 0}
     provider = {

@@ -12,7 +12,7 @@ from ray.cluster_utils import Cluster
 
 from surplus.engine.deployment.ray_machines import NAMESPACE
 
-_STORE_BYTES = 100 << 20
+STORE_BYTES = 100 << 20
 
 
 class SmallCluster:
@@ -23,7 +23,7 @@ class SmallCluster:
         patience = {"gcs_rpc_server_reconnect_timeout_s": 600}
         head: dict[str, Any] = {
             "num_cpus": 0,
-            "object_store_memory": _STORE_BYTES,
+            "object_store_memory": STORE_BYTES,
             "include_dashboard": False,
         }
         head["_system_config"] = patience
@@ -37,7 +37,7 @@ class SmallCluster:
     def add(self) -> str:
         """Another node; its id."""
         made = self._cluster.add_node(
-            num_cpus=1, object_store_memory=_STORE_BYTES, resources={"node": 1}
+            num_cpus=1, object_store_memory=STORE_BYTES, resources={"node": 1}
         )
         self._nodes[str(made.node_id)] = made
         return str(made.node_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -47,15 +47,11 @@ class Steps:
 
     def mean_per_s(self, duration_ns: int) -> float:
         """Of the steps that there is time for; the last one as long as the run goes on."""
-        seconds = duration_ns / NS_PER_S
-        last = len(self._rates_per_s) - 1
-        starts_s = [step * self._step_s for step in range(last + 1)]
-        ends_s = [*(start + self._step_s for start in starts_s[:last]), seconds]
-        lengths_s = [
-            max(0.0, min(end, seconds) - start) for start, end in zip(starts_s, ends_s, strict=True)
-        ]
-        total = sum(r * length for r, length in zip(self._rates_per_s, lengths_s, strict=True))
-        return total / seconds
+        expected = sum(
+            rate_per_s * max(0.0, min(end_ns, duration_ns) - start_ns)
+            for rate_per_s, start_ns, end_ns in self._spans(duration_ns)
+        )
+        return expected / duration_ns
 
     def scaled(self, factor: float) -> Steps:
         """All rates scaled alike."""
@@ -64,14 +60,18 @@ class Steps:
 
     def times_ns(self, duration_ns: int, generator: np.random.Generator) -> Times:
         """Draw how many arrivals a step has, and when."""
-        step_ns = self._step_s * NS_PER_S
         pieces = [np.empty(0)]
-        for step, rate_per_s in enumerate(self._rates_per_s):
-            last = step == len(self._rates_per_s) - 1
-            start_ns = step * step_ns
-            end_ns = max(start_ns, duration_ns) if last else start_ns + step_ns
+        for rate_per_s, start_ns, end_ns in self._spans(duration_ns):
             mean = rate_per_s * (end_ns - start_ns) / NS_PER_S
             count = generator.poisson(checked_count(mean))
             pieces.append(start_ns + np.sort(generator.random(count)) * (end_ns - start_ns))
         times_ns = np.concatenate(pieces).astype(np.int64)
         return times_ns[times_ns < duration_ns]
+
+    def _spans(self, duration_ns: int) -> Iterator[tuple[float, float, float]]:
+        """Rate, begin and end of each step; all but the last are whole however short the run."""
+        step_ns = self._step_s * NS_PER_S
+        for step, rate_per_s in enumerate(self._rates_per_s):
+            last = step == len(self._rates_per_s) - 1
+            start_ns = step * step_ns
+            yield rate_per_s, start_ns, max(start_ns, duration_ns) if last else start_ns + step_ns

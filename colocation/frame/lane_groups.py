@@ -15,15 +15,15 @@ from surplus.colocation.frame.work import Piece
 Alone = Callable[[Piece, int], int]
 """Piece, number of lanes -> its time on them with the other lanes idle, in ns."""
 
-Slowdown = Callable[[Piece, Sequence[Piece]], int]
-"""Piece, those that run beside it -> its time beside them, in millionths of its time alone."""
+Slowdowns = Callable[[Sequence[Piece]], Sequence[int]]
+"""Pieces that run side by side -> times of each, in millionths of its time alone."""
 
 
 def group_ns(
     pieces: Sequence[Piece],
     lanes: int,
     alone: Alone,
-    slowdown: Slowdown | None = None,
+    slowdowns: Slowdowns | None = None,
     widest: int | None = None,
 ) -> int:
     """Time until the last piece has ended.
@@ -34,7 +34,7 @@ def group_ns(
         In the order in which they begin.
     lanes : int
         Of the partition; >= 1.
-    slowdown : callable, optional
+    slowdowns : callable, optional
         None where neighbours cost nothing.
     widest : int, optional
         Most lanes of a piece; None for no limit.
@@ -46,7 +46,9 @@ def group_ns(
             width = max(1, min(widest or lanes, lanes // (len(running) + len(waiting))))
             piece = waiting.pop(0)
             running.append((piece, alone(piece, width)))
-        paces = _paces([piece for piece, _ in running], slowdown)
+        paces: Sequence[int] = [UNIT_PPM] * len(running)
+        if slowdowns is not None and len(running) > 1:
+            paces = slowdowns([piece for piece, _ in running])
         left = zip(running, paces, strict=True)
         step_ns = min(-(-left_ns * ppm // UNIT_PPM) for (_, left_ns), ppm in left)
         now_ns += step_ns
@@ -56,10 +58,3 @@ def group_ns(
             if left_ns > step_ns * UNIT_PPM // ppm
         ]
     return now_ns
-
-
-def _paces(pieces: Sequence[Piece], slowdown: Slowdown | None) -> list[int]:
-    if slowdown is None or len(pieces) == 1:
-        return [UNIT_PPM] * len(pieces)
-    beside = [[*pieces[:place], *pieces[place + 1 :]] for place in range(len(pieces))]
-    return [slowdown(piece, others) for piece, others in zip(pieces, beside, strict=True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -68,18 +69,20 @@ class MeasuredVersions(MeasuredTimes):
     as one query as the whole model does.
     """
 
-    def __init__(
-        self,
-        measured: MeasuredModel,
-        in_lanes: bool = False,
-        beside: Mapping[str, float] = _NOTHING,
-    ) -> None:
-        super().__init__(measured, in_lanes, beside)
-        self._versions = measured.versions
-        self._one = measured.items[0]
-        self.cores = measured.versions[0].cores
-        self.operations = tuple(_ns(row[0]) for row in measured.versions[0].groups_ms)
-        self.sensitivities = tuple(version.sensitivity for version in measured.versions)
+    @property
+    def cores(self) -> tuple[int, ...]:
+        """All versions have the same."""
+        return self._measured.versions[0].cores
+
+    @cached_property
+    def operations(self) -> tuple[int, ...]:
+        """As above."""
+        return tuple(_ns(row[0]) for row in self._measured.versions[0].groups_ms)
+
+    @cached_property
+    def sensitivities(self) -> tuple[float, ...]:
+        """By version."""
+        return tuple(version.sensitivity for version in self._measured.versions)
 
     def operator_ns(self, items: int, sequence: int, version: int) -> tuple[tuple[int, ...], ...]:
         """Of each group, on each number of cores.
@@ -89,8 +92,9 @@ class MeasuredVersions(MeasuredTimes):
         ValueError
             If the batch is outside of what was measured.
         """
-        one_ns, batch_ns = (self.latency_ns(n, sequence, 100) for n in (self._one, items))
-        rows = self._versions[version].groups_ms
+        one = self._measured.items[0]
+        one_ns, batch_ns = (self.latency_ns(n, sequence, 100) for n in (one, items))
+        rows = self._measured.versions[version].groups_ms
         return tuple(tuple(_ns(ms * batch_ns / one_ns) for ms in row) for row in rows)
 
 

@@ -53,12 +53,11 @@ class LanesTruth:
         def alone(piece: Piece, width: int) -> int:
             return self._alone.group_ns(_only(group, piece), share_percent * width // lanes)
 
-        def slowdown(piece: Piece, others: Sequence[Piece]) -> int:
+        def slowdowns(pieces: Sequence[Piece]) -> Sequence[int]:
             assert self._interference is not None
-            beside = [_only(group, other) for other in (piece, *others)]
-            return self._interference.slowdowns_ppm(beside)[0]
+            return self._interference.slowdowns_ppm([_only(group, piece) for piece in pieces])
 
-        own = None if self._interference is None else slowdown
+        own = None if self._interference is None else slowdowns
         return lane_groups.group_ns(group.pieces, lanes, alone, own, self._widest)
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from surplus.colocation.frame.interference_model import Interference
 from surplus.colocation.frame.load import Load, Stream, merge
 from surplus.colocation.frame.planner import Demand
+from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.service import Service, ServingDevice
+from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.randomness.noise import NOISES
 from surplus.colocation.simulation.simulator import Setting
@@ -26,6 +28,12 @@ def service(
     max_queue: int | None = None,
 ) -> Service:
     return Service(name, round(slo_ms * MS), max_batch, operators, max_queue)
+
+
+def group_of(service: int, items: int = 1, **options: int) -> Group:
+    """A group of one query of a whole model; options are the group's."""
+    piece = piece_of((Query(0, service, 0, 0, 1, items),), 0, 1)
+    return Group(0, service, (piece,), 0, 0, **options)
 
 
 def load_of(

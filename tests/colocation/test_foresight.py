@@ -18,17 +18,16 @@ from surplus.colocation.foresight.ways import way, ways_for
 from surplus.colocation.frame.clock import NS_PER_S
 from surplus.colocation.frame.deployment import check_deployment
 from surplus.colocation.frame.planner import Demand
-from surplus.colocation.frame.query import Outcome, Query
+from surplus.colocation.frame.query import Outcome
 from surplus.colocation.frame.reorganiser import ReorganisationParams
 from surplus.colocation.frame.service import ServingDevice
-from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.policies.setup import set_up
 from surplus.colocation.profiles.bandwidth import Bandwidth
 from surplus.colocation.profiles.measured import times_of
 from surplus.colocation.profiles.measured_profile import MeasuredModel, MeasuredProfile
 from surplus.colocation.results.validate import check_run
 from surplus.colocation.simulation.simulator import Run, Setting
-from tests.colocation.settings import MS, load_of, service, setting_of
+from tests.colocation.settings import MS, group_of, load_of, service, setting_of
 
 SERVICES = [service("a", slo_ms=40, max_batch=8), service("b", slo_ms=90, max_batch=8)]
 PARTS = [replace(own, operators=4) for own in SERVICES]
@@ -123,7 +122,7 @@ def test_a_way_is_chosen_for_the_load_that_comes_not_for_a_thin_one(
 
 def test_neighbours_are_believed_to_cost_something_where_lanes_are_shared() -> None:
     """Ways that run many groups side by side would win races that they lose in life."""
-    groups = [Group(k, 0, (piece_of((Query(k, k, 0, 0, 1, 1),), 0, 1),), 0, 0) for k in range(2)]
+    groups = [group_of(0), group_of(1)]
     assert believed_interference(SETTING.demand) is None
     lanes = replace(SETTING.demand, devices=(ServingDevice("cpu", lanes=2),))
     believed = believed_interference(lanes)
@@ -137,7 +136,7 @@ def test_models_that_use_a_third_of_a_memory_are_believed_to_cost_what_gpulet_me
     demand = replace(SETTING.demand, profiles=(third, third))
     believed = believed_interference(demand)
     assert believed is not None
-    many = [Group(k, 0, (piece_of((Query(k, k, 0, 0, 1, 10_000),), 0, 1),), 0, 0) for k in range(2)]
+    many = [group_of(service, 10_000) for service in range(2)]
     assert 1_150_000 < believed.slowdowns_ppm(many)[0] < 1_180_000
 
 
@@ -151,7 +150,7 @@ def test_what_was_measured_beside_each_other_is_believed() -> None:
     both = tuple(times_of(profile, name) for name in "ab")
     believed = believed_interference(replace(SETTING.demand, profiles=both))
     assert believed is not None
-    groups = [Group(k, k, (piece_of((Query(k, k, 0, 0, 1, 1),), 0, 1),), 0, 0) for k in range(2)]
+    groups = [group_of(0), group_of(1)]
     assert believed.slowdowns_ppm(groups) == [1_300_000, 1_000_000]
     assert believed.slowdowns_ppm([groups[1], groups[1]]) == [1_050_000, 1_050_000]  # not measured
 

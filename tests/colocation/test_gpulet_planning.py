@@ -16,9 +16,7 @@ from surplus.colocation import read_scenario
 from surplus.colocation.frame.deployment import Deployment, check_deployment
 from surplus.colocation.frame.interference_model import UNIT_PPM
 from surplus.colocation.frame.planner import PLANNERS, Demand
-from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.service import Partition, Service, ServingDevice
-from surplus.colocation.frame.work import Group, piece_of
 from surplus.colocation.interference.contention import Contention
 from surplus.colocation.policies.gpulet.belief import LinearParams
 from surplus.colocation.policies.gpulet.duty_cycle import (
@@ -35,7 +33,7 @@ from surplus.colocation.policies.gpulet.scheduler import Attempt, RateParams, Sc
 from surplus.colocation.profiles.affine import Affine
 from surplus.colocation.profiles.bandwidth import Bandwidth
 from surplus.colocation.results.validate_plan import PlannedBatch, validate_plan
-from tests.colocation.settings import MS
+from tests.colocation.settings import MS, group_of
 
 FILES = Path(__file__).parents[2] / "bench/configs/colocation/gpulet"
 MODELS = read_scenario(FILES / "models.toml").demand()
@@ -266,18 +264,15 @@ def test_bandwidth_divides_computation_only() -> None:
 def test_contention_grows_with_both_and_with_the_batch() -> None:
     law = Contention(["a", "b"], {"a": 0.5, "b": 0.4}, {"a": 0.2}, half=4.0)
 
-    def group(service: int, items: int, share_percent: int = 100) -> Group:
-        query = Query(0, service, 0, 0, 1, items)
-        piece = piece_of((query,), 0, 1)
-        return Group(0, service, (piece,), 0, 0, share_percent=share_percent)
-
-    assert law.slowdowns_ppm([group(0, 4)])[0] == UNIT_PPM
+    assert law.slowdowns_ppm([group_of(0, 4)])[0] == UNIT_PPM
     # Half of 0.5 beside three quarters of 0.4, and no memory traffic of b.
-    assert law.slowdowns_ppm([group(0, 4), group(1, 12)])[0] == UNIT_PPM + 75_000
+    assert law.slowdowns_ppm([group_of(0, 4), group_of(1, 12)])[0] == UNIT_PPM + 75_000
     # Half of b's time is divided by its share: on a quarter it takes 2.5 times as long.
     divided = Contention(["a", "b"], {"a": 0.5, "b": 0.4}, {}, scaled={"b": 0.5})
-    assert divided.slowdowns_ppm([group(0, 4), group(1, 12, 25)])[0] == UNIT_PPM + 30_000
-    assert divided.slowdowns_ppm([group(0, 4, 25), group(1, 12)])[0] == UNIT_PPM + 75_000
+    own, narrow_own = group_of(0, 4), group_of(0, 4, share_percent=25)
+    other, narrow_other = group_of(1, 12), group_of(1, 12, share_percent=25)
+    assert divided.slowdowns_ppm([own, narrow_other])[0] == UNIT_PPM + 30_000
+    assert divided.slowdowns_ppm([narrow_own, other])[0] == UNIT_PPM + 75_000
     with pytest.raises(ValueError, match="unknown service 'c'"):
         Contention(["a"], {"c": 0.1}, {})
 

@@ -13,7 +13,6 @@ from surplus.colocation.clairvoyant.cheapest_cores import CheapestCores, cheapes
 from surplus.colocation.foresight.imagined import believed_interference
 from surplus.colocation.frame.planner import PLANNERS, Demand
 from surplus.colocation.frame.predictor import PREDICTORS
-from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.record import Record
 from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.frame.state import State
@@ -29,7 +28,7 @@ from surplus.colocation.randomness.noise import NOISES
 from surplus.colocation.results.validate import check_run
 from surplus.colocation.simulation.simulator import Setting
 from surplus.colocation.truths.layer_truth import LayerTruth
-from tests.colocation.settings import MS, load_of
+from tests.colocation.settings import MS, group_of, load_of
 
 # Milliseconds of the layers on 2, 4 and 8 cores; the third layer needs more than the others.
 CORES = (2, 4, 8)
@@ -181,11 +180,7 @@ def test_surplus_believes_what_profiles_say_of_pressure() -> None:
     profiles = (Small(sensitivities=(0.5, 0.25)), Small(sensitivities=(0.25,)))
     believed = believed_interference(with_(demand, profiles=profiles))
     assert believed is not None
-    pieces = [(piece_of((Query(k, k, 0, 0, 1, 1),), 0, 1),) for k in range(2)]
-    groups = [
-        Group(0, 0, pieces[0], 0, 0, cores=2, version=0),
-        Group(1, 1, pieces[1], 0, 0, cores=4, version=1),
-    ]
+    groups = [group_of(0, cores=2, version=0), group_of(1, cores=4, version=1)]
     # Four of eight cores beside the first, two beside the second, of a version that bears more.
     assert believed.slowdowns_ppm(groups) == [1_250_000, 1_062_500]
 

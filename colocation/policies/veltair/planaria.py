@@ -12,6 +12,7 @@ added only where that pays for the new threads; what cannot be in time waits for
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from surplus.colocation.frame.decision import NOTHING, Decision, Resize, Start
@@ -102,21 +103,23 @@ class Planaria:
     def _extra(self, state: State) -> dict[int, int]:
         """Cores of each device that its queries do not need to be in time."""
         extra: dict[int, int] = {}
-        for task in self._tasks.values():
-            spare = task.cores - self._still_needed(task, state.now_ns)
-            if spare > 0:
-                device = state.deployment.partitions[task.partition].device
-                extra[device] = extra.get(device, 0) + spare
+        for _, device, spare in self._spare(state):
+            extra[device] = extra.get(device, 0) + spare
         return extra
 
     def _shrink(self, state: State, device: int) -> Decision | None:
         """Take the cores back that a query of a device does not need to be in time."""
-        for task in self._tasks.values():
-            needed = self._still_needed(task, state.now_ns)
-            own = state.deployment.partitions[task.partition].device
-            if own == device and needed < task.cores:
-                return self._resize(task, needed, state.now_ns)
+        for task, own, spare in self._spare(state):
+            if own == device:
+                return self._resize(task, task.cores - spare, state.now_ns)
         return None
+
+    def _spare(self, state: State) -> Iterator[tuple[_Task, int, int]]:
+        """Those that have more cores than they need, their devices, and how many more."""
+        for task in self._tasks.values():
+            spare = task.cores - self._still_needed(task, state.now_ns)
+            if spare > 0:
+                yield task, state.deployment.partitions[task.partition].device, spare
 
     def _grow(self, state: State) -> Decision | None:
         """Give free cores away, those that will be late first, then where most time is saved."""
