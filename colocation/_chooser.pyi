@@ -17,6 +17,7 @@ class Chooser:
         blocking: float,
         together: bool,
         skip: bool,
+        regroups_above: float,
         reserve: bool,
         look_ahead: bool,
         grouped: bool,
@@ -66,6 +67,7 @@ class Chooser:
         """As price_of_waiting of policies/surplus/prices.py: per_work and most."""
 
     def set_ratios(self, service: int, mean: float, bound: float) -> None: ...
+    def set_given_up(self, service: int, part: float) -> None: ...
     def set_owed(self, service: int, owed: float) -> None: ...
     def warm(self, service: int, items: int, share_percent: int, most_items: int) -> None:
         """Ask for the times of batches beforehand."""

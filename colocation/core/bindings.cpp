@@ -114,10 +114,10 @@ class PythonChooser : public Chooser {
 
 void make(PythonChooser* self, std::vector<double> values, Alone alone, std::vector<double> costs,
           double patience, double fill, double thrift, double blocking, bool together, bool skip,
-          bool reserve, bool look_ahead, bool grouped) {
+          double regroups_above, bool reserve, bool look_ahead, bool grouped) {
   if (costs.size() != kFullPercent + 1) throw std::invalid_argument("costs: 101 numbers expected");
-  Params params{patience, fill,    thrift,     blocking,        together,
-                skip,     reserve, look_ahead, std::move(costs)};
+  Params params{patience, fill,           thrift,  blocking,   together,
+                skip,     regroups_above, reserve, look_ahead, std::move(costs)};
   new (self) PythonChooser(std::move(params), std::move(values), std::move(alone), grouped);
 }
 
@@ -139,8 +139,8 @@ NB_MODULE(_chooser, m) {
   m.doc() = "Chooses the batch that starts next; policies/surplus/native_starts.py asks it.";
   nb::class_<PythonChooser>(m, "Chooser", "One thread asks it. Times of batches are remembered.")
       .def("__init__", &make, "values"_a, "alone_ns"_a, "costs"_a, nb::kw_only(), "patience"_a,
-           "fill"_a, "thrift"_a, "blocking"_a, "together"_a, "skip"_a, "reserve"_a, "look_ahead"_a,
-           "grouped"_a,
+           "fill"_a, "thrift"_a, "blocking"_a, "together"_a, "skip"_a, "regroups_above"_a,
+           "reserve"_a, "look_ahead"_a, "grouped"_a,
            R"(Options as of PricedParams; values of queries by service, costs of shares by percent.
 
 alone_ns takes service, items, sequence and share, and is asked once for each four. grouped
@@ -159,6 +159,7 @@ service.)")
            "horizon_s"_a, "capacity"_a,
            "As price_of_waiting of policies/surplus/prices.py: per_work and most.")
       .def("set_ratios", &Chooser::set_ratios, "service"_a, "mean"_a, "bound"_a)
+      .def("set_given_up", &Chooser::set_given_up, "service"_a, "part"_a)
       .def("set_owed", &Chooser::set_owed, "service"_a, "owed"_a)
       .def("warm", &Chooser::warm, "service"_a, "items"_a, "share_percent"_a, "most_items"_a,
            "Ask for the times of batches beforehand.")

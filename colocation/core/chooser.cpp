@@ -43,6 +43,8 @@ void Chooser::set_ratios(Count service, double mean, double bound) {
   market_.bounds.at(at(service)) = bound;
 }
 
+void Chooser::set_given_up(Count service, double part) { market_.given_up.at(at(service)) = part; }
+
 void Chooser::set_owed(Count service, double owed) { market_.owed.at(at(service)) = owed; }
 
 void Chooser::warm(Count service, Count items, Count share, Count most_items) {

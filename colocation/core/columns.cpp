@@ -6,8 +6,6 @@
 #include <limits>
 #include <span>
 
-#include "windows.hpp"
-
 namespace colocation {
 
 namespace {
@@ -15,6 +13,7 @@ namespace {
 constexpr double kUnworthy = 1e3;
 constexpr double kOwed = 1e4;
 constexpr double kLeastGain = 1e-3;
+constexpr double kLeastGood = 0.3;
 
 double number(std::int64_t value) { return static_cast<double>(value); }
 
@@ -28,6 +27,8 @@ Found ColumnChoice::of_service(Count service, const Queue& queue, const DeviceRo
   const Waiter head = queue.at(0);
   const Ns slack_ns = head.deadline_ns - now_ns;
   const double mean = market_.means[at(service)];
+  if (pressed(service))
+    if (const auto found = regrouped(service, queue, head, room, now_ns)) return *found;
   Fastest found = fastest_for_its_share(service, queue, head, room,
                                         number(slack_ns) / market_.bounds[at(service)]);
   if (!found.place)
@@ -96,45 +97,93 @@ ColumnChoice::Fastest ColumnChoice::fastest_for_its_share(Count service, const Q
   return best;
 }
 
+std::optional<Column> ColumnChoice::regrouped(Count service, const Queue& queue, const Waiter& head,
+                                              const DeviceRoom& room, Ns now_ns) {
+  const SharePlace* best = nullptr;
+  Count free = 0;
+  QueueWindow taken;
+  double most = 0.0;
+  for (const SharePlace& place : *room.places(service)) {
+    const Count share = place.share_percent;
+    if (share > room.free_percent()) continue;
+    const auto partition = room.free_partition(place);
+    if (!partition) continue;
+    const auto own = window(service, queue, head, place, now_ns);
+    if (!own || holds_much(service, share, *own)) continue;
+    const double gain = number(own->size) - kLeastLost * number(own->skipped);
+    const double value = gain / (params_.costs[at(share)] * number(own->took_ns));
+    if (!best || value > most) {
+      best = &place;
+      free = *partition;
+      taken = *own;
+      most = value;
+    }
+  }
+  if (!best) return std::nullopt;
+  return sized(service, queue, head, room, *best, free, taken, now_ns);
+}
+
+bool ColumnChoice::holds_much(Count service, Count share, const QueueWindow& window) const {
+  const double took_ns = number(window.took_ns) * market_.means[at(service)];
+  const double good = number(window.size) * market_.works[at(service)];
+  return good < kLeastGood * number(share) * took_ns;
+}
+
 Column ColumnChoice::column(Count service, const Queue& queue, const Waiter& head,
                             const DeviceRoom& room, const Fastest& found, Ns now_ns) {
   const SharePlace& place = *found.place;
+  const FittingBatch& fitting = found.fitting;
+  const Count most = std::max<Count>(1, std::max(place.batch, head.items) / head.items);
+  std::optional<QueueWindow> own;
+  if (fitting.size < std::min(queue.size(), most))
+    own = window(service, queue, head, place, now_ns);
+  if (!own) own = QueueWindow{0, fitting.size, fitting.took_ns, head.deadline_ns};
+  return sized(service, queue, head, room, place, *found.partition, *own, now_ns);
+}
+
+Column ColumnChoice::sized(Count service, const Queue& queue, const Waiter& head,
+                           const DeviceRoom& room, const SharePlace& place, Count partition,
+                           const QueueWindow& window, Ns now_ns) {
   const Count share = place.share_percent;
-  const Count most_items = std::max(place.batch, head.items);
-  const Count most = std::max<Count>(1, most_items / head.items);
-  FittingBatch fitting = found.fitting;
-  Count skipped = 0;
-  Ns due_ns = head.deadline_ns;
-  bool has_row = false;
-  if (fitting.size < std::min(queue.size(), most) && market_.per_work != 0.0 && params_.skip) {
-    prefixes(service, queue, head, most_items, share);
-    const Count longest = queue.alike() ? static_cast<Count>(row_.size()) : most_items;
-    const double value = market_.values[at(service)];
-    const Worth worth{value, market_.profit(at(service)), market_.per_work * number(share)};
-    const WindowSearch search{
-        times_, service, queue, share, most_items, longest, market_.bounds[at(service)], now_ns};
-    if (const auto window = best_window(search, worth, row_)) {
-      skipped = window->skipped;
-      due_ns = window->deadline_ns;
-      fitting = {window->size, window->took_ns};
-      times_.prefixes_of(service, queue, skipped, fitting.size, most_items, share, row_);
-      has_row = true;
-    }
-  }
+  const Ns slack_ns = window.deadline_ns - now_ns;
   const Count left = room.left_percent(share);
-  FittingBatch best = fitting;
-  double best_score = score(service, share, fitting, due_ns - now_ns, loss(service, fitting, left));
-  for (Count count = fitting.size / 2; count && loss(service, best, left) != 0.0; count /= 2) {
-    if (!has_row) prefixes(service, queue, head, most_items, share);
+  FittingBatch best{window.size, window.took_ns};
+  double most = score(service, share, best, slack_ns, loss(service, best, left));
+  bool has_row = false;
+  for (Count count = window.size / 2; count && loss(service, best, left) != 0.0; count /= 2) {
+    if (!has_row)
+      times_.prefixes_of(service, queue, window.skipped, window.size,
+                         std::max(place.batch, head.items), share, row_);
     has_row = true;
     const FittingBatch shorter{count, row_[at(count - 1)]};
-    const double lost = loss(service, shorter, left);
-    const double own = score(service, share, shorter, due_ns - now_ns, lost);
-    if (own > best_score) best = shorter, best_score = own;
+    const double own = score(service, share, shorter, slack_ns, loss(service, shorter, left));
+    if (own > most) best = shorter, most = own;
   }
   const Count full = std::max<Count>(1, place.batch / head.items);
-  return {best_score, service, task(service, due_ns, place, best), *found.partition, skipped,
-          best.size,  full};
+  return {most,      service,        task(service, window.deadline_ns, place, best),
+          partition, window.skipped, best.size,
+          full};
+}
+
+std::optional<QueueWindow> ColumnChoice::window(Count service, const Queue& queue,
+                                                const Waiter& head, const SharePlace& place,
+                                                Ns now_ns) {
+  const double per_work =
+      pressed(service) ? market_.pressed_per_work(at(service)) : market_.per_work;
+  if (per_work == 0.0 || !params_.skip) return std::nullopt;
+  const Count share = place.share_percent;
+  const Count most_items = std::max(place.batch, head.items);
+  prefixes(service, queue, head, most_items, share);
+  const Count longest = queue.alike() ? static_cast<Count>(row_.size()) : most_items;
+  const Worth worth{market_.values[at(service)], market_.profit(at(service), per_work),
+                    per_work * number(share)};
+  const WindowSearch search{
+      times_, service, queue, share, most_items, longest, market_.bounds[at(service)], now_ns};
+  return best_window(search, worth, row_);
+}
+
+bool ColumnChoice::pressed(Count service) const {
+  return market_.given_up[at(service)] > params_.regroups_above;
 }
 
 void ColumnChoice::prefixes(Count service, const Queue& queue, const Waiter& head, Count most_items,

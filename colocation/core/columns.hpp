@@ -10,6 +10,7 @@
 #include "queue.hpp"
 #include "rooms.hpp"
 #include "types.hpp"
+#include "windows.hpp"
 
 namespace colocation {
 
@@ -38,8 +39,23 @@ class ColumnChoice {
 
   [[nodiscard]] Fastest fastest_for_its_share(Count service, const Queue& queue, const Waiter& head,
                                               const DeviceRoom& room, double limit_ns);
+  /// Of the best windows on the places that are free the one that is worth most for its share.
+  [[nodiscard]] std::optional<Column> regrouped(Count service, const Queue& queue,
+                                                const Waiter& head, const DeviceRoom& room,
+                                                Ns now_ns);
   [[nodiscard]] Column column(Count service, const Queue& queue, const Waiter& head,
                               const DeviceRoom& room, const Fastest& found, Ns now_ns);
+  /// A window, or less of it: not so long that it makes others late who are worth more.
+  [[nodiscard]] Column sized(Count service, const Queue& queue, const Waiter& head,
+                             const DeviceRoom& room, const SharePlace& place, Count partition,
+                             const QueueWindow& window, Ns now_ns);
+  /// A run of queries that is worth more than the first ones, if time has a price.
+  [[nodiscard]] std::optional<QueueWindow> window(Count service, const Queue& queue,
+                                                  const Waiter& head, const SharePlace& place,
+                                                  Ns now_ns);
+  /// More than some times of what its queries hold in a good batch.
+  [[nodiscard]] bool holds_much(Count service, Count share, const QueueWindow& window) const;
+  [[nodiscard]] bool pressed(Count service) const;
   /// Times of the first 1, 2, ... queries together, up to the largest batch, into row_.
   void prefixes(Count service, const Queue& queue, const Waiter& head, Count most_items,
                 Count share);

@@ -18,6 +18,8 @@ struct Params {
   double blocking = 1.0;
   bool together = false;
   bool skip = true;
+  /// Part of the queries given up from which on a service regroups; 1 for never.
+  double regroups_above = 1.0;
   bool reserve = true;
   bool look_ahead = true;
   std::vector<double> costs;
@@ -38,6 +40,7 @@ struct Market {
         bounds(values.size(), 1.0),
         works(values.size(), 1.0),
         owed(values.size(), 0.0),
+        given_up(values.size(), 0.0),
         per_ns(values.size(), 0.0) {}
 
   std::vector<double> values;
@@ -47,6 +50,8 @@ struct Market {
   std::vector<double> works;
   /// Share of its queries that a service lacks to its guarantee.
   std::vector<double> owed;
+  /// Part of the queries that were given up of late.
+  std::vector<double> given_up;
   /// Arrivals a nanosecond.
   std::vector<double> per_ns;
   /// The longest wait last.
@@ -56,9 +61,13 @@ struct Market {
   /// Of batches that started of late; 0 before the first.
   double mean_ns = 0.0;
 
-  /// What a query is worth above the price of what it holds.
-  [[nodiscard]] double profit(std::size_t service) const {
-    return std::max(0.0, values[service] - per_work * works[service]);
+  /// The price of time for a service that gives queries up: its own others want it, too.
+  [[nodiscard]] double pressed_per_work(std::size_t service) const {
+    return std::max(per_work, given_up[service] * (values[service] / works[service]));
+  }
+  /// What a query is worth above a price of what it holds.
+  [[nodiscard]] double profit(std::size_t service, double price) const {
+    return std::max(0.0, values[service] - price * works[service]);
   }
 };
 

@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::array<Count, 20> kSkipped{0,  1,  2,  3,  4,  5,  6,  7,  8,  10,
                                          12, 14, 16, 20, 24, 28, 32, 40, 48, 64};
-constexpr double kLeastLost = 0.03;
 
 }  // namespace
 

@@ -26,6 +26,9 @@ struct Worth {
   double per_ns = 0.0;
 };
 
+/// Of the value of a query that is given up: it might have been served after all.
+inline constexpr double kLeastLost = 0.03;
+
 /// A service on a share, and how its queue's times are found.
 struct WindowSearch {
   BatchTimes& times;

@@ -54,6 +54,7 @@ OPTIONS = st.fixed_dictionaries(
         "sure": st.sampled_from([0.5, 0.99]),
         "priced": st.booleans(),
         "skip": st.booleans(),
+        "regroup": st.sampled_from([0.0, 0.3, 1.0]),
         "reserve": st.booleans(),
         "look_ahead": st.booleans(),
         "guarantee": st.sampled_from([0.5, 1.0]),

@@ -94,6 +94,17 @@ def test_too_much_load_is_served_in_large_batches() -> None:
     assert in_time(done) > 0.5 * 500 / 26 * 16
 
 
+def test_who_gives_many_up_does_not_go_on_with_small_batches() -> None:
+    """The first query has little time left when a share is free: it alone fits, others wait on."""
+    services = [service("urgent", slo_ms=30, max_batch=32), service("long", 250, max_batch=32)]
+    draw, rates = np.random.default_rng(1), (1500, 100)
+    times = [np.cumsum(draw.exponential(1000 / rate, int(1.5 * rate))).tolist() for rate in rates]
+    load = load_of(services, times, duration_ms=1500)
+    setting = setting_of(services, load, [3, 8], [0.3, 2], rates)
+    usual, regrouped = run(setting, regroup=1.0), run(setting)
+    assert in_time(regrouped) > 1.15 * in_time(usual)
+
+
 def test_times_are_learnt_with_a_margin() -> None:
     ratios = TimeRatios(2, 0.9)
     for k in range(2000):
@@ -195,6 +206,7 @@ def test_time_has_a_price_where_no_more_of_a_device_can_be_filled() -> None:
     times = np.cumsum(np.random.default_rng(1).exponential(1.2, 1000))
     load = load_of(services, [times.tolist()], duration_ms=2000)
     setting = setting_of(services, load, [6], [0.5], [830], knee_percent=80)
-    assert in_time(run(setting, attainable=0.4)) > 1.2 * in_time(run(setting))
+    usual = in_time(run(setting, regroup=1.0))
+    assert in_time(run(setting, attainable=0.4, regroup=1.0)) > 1.2 * usual
     with pytest.raises(ValueError, match="attainable"):
         run(setting, attainable=0.0)

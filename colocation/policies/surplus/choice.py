@@ -16,13 +16,15 @@ from surplus.colocation.policies.surplus.lookahead import WaitingBatch
 from surplus.colocation.policies.surplus.market import Market
 from surplus.colocation.policies.surplus.params import PricedParams
 from surplus.colocation.policies.surplus.rooms import DeviceRoom, SharePlace, Wish
-from surplus.colocation.policies.surplus.windows import QueueWindow, Worth, best_window
+from surplus.colocation.policies.surplus.windows import LEAST_LOST, QueueWindow, Worth, best_window
 
 _UNWORTHY = 1e3
 """What is not worth its price comes after all that is; what is owed, before."""
 _OWED = 1e4
 _LEAST_GAIN = 1e-3
 """Of a batch that makes more late than it answers."""
+_LEAST_GOOD = 0.3
+"""Of what a window holds that its queries hold in a good batch, where a service regroups."""
 _WEIGHT = 0.1
 
 
@@ -83,6 +85,7 @@ class ColumnChoice:
         self._mean_ns = 0.0
         self._blocking = Blocking((), 1)
         self._costs = params.share_costs()
+        self._regroups_above = params.regroups_above()
 
     def of_service(
         self, service: int, waiting: Waiting, room: DeviceRoom, free_percent: int, now_ns: int
@@ -91,6 +94,10 @@ class ColumnChoice:
         head = waiting.urgent
         slack_ns = head.deadline_ns - now_ns
         places = room.places[service]
+        if self._market.given_up[service] > self._regroups_above:
+            regrouped = self._regrouped(service, waiting, room, free_percent, now_ns)
+            if regrouped is not None:
+                return regrouped
         found = self._fastest_for_its_share(
             waiting, places, room, free_percent, slack_ns / self._ratios.bound[service]
         )
@@ -169,6 +176,32 @@ class ColumnChoice:
                 best, most, best_free = (place, partition, fitting), value, free
         return best
 
+    def _regrouped(
+        self, service: int, waiting: Waiting, room: DeviceRoom, free_percent: int, now_ns: int
+    ) -> Column | None:
+        """Of the best windows on the places that are free the one that is worth most for its share.
+
+        None if there is none that does not hold much too much for its queries.
+        """
+        best: tuple[SharePlace, int, QueueWindow] | None = None
+        most = 0.0
+        for place in room.places[service]:
+            share = place.share_percent
+            partition = room.free_partition(place) if share <= free_percent else None
+            window = None if partition is None else self._window(service, waiting, place, now_ns)
+            if partition is None or window is None or self._holds_much(service, share, window):
+                continue
+            gain = window.size - LEAST_LOST * window.skipped
+            value = gain / (self._costs[share] * window.took_ns)
+            if best is None or value > most:
+                best, most = (place, partition, window), value
+        return None if best is None else self._sized(service, waiting, room, *best, now_ns)
+
+    def _holds_much(self, service: int, share: int, window: QueueWindow) -> bool:
+        took_ns = window.took_ns * self._ratios.mean[service]
+        good = window.size * self._market.works[service]
+        return good < _LEAST_GOOD * share * took_ns
+
     def _column(
         self,
         service: int,
@@ -180,50 +213,62 @@ class ColumnChoice:
         now_ns: int,
     ) -> Column:
         """The batch that is worth most on a place: a window of the queue, not too long."""
-        share, skipped, due_ns = place.share_percent, 0, waiting.urgent.deadline_ns
-        most_items = max(place.batch, waiting.urgent.items)
-        row = self._times.prefixes_ns(waiting, most_items, share)
-        if fitting.size < min(len(waiting), max(1, most_items // waiting.urgent.items)):
-            window = self._window(service, waiting, share, row, most_items, now_ns)
-            if window is not None:
-                skipped, size, took_ns, due_ns = window
-                fitting = FittingBatch(size, took_ns)
-                row = self._times.prefixes_of(
-                    waiting.first(skipped + size)[skipped:], most_items, share
-                )
+        head = waiting.urgent
+        most = max(1, max(place.batch, head.items) // head.items)
+        window = None
+        if fitting.size < min(len(waiting), most):
+            window = self._window(service, waiting, place, now_ns)
+        if window is None:
+            window = QueueWindow(0, *fitting, head.deadline_ns)
+        return self._sized(service, waiting, room, place, partition, window, now_ns)
+
+    def _sized(
+        self,
+        service: int,
+        waiting: Waiting,
+        room: DeviceRoom,
+        place: SharePlace,
+        partition: int,
+        window: QueueWindow,
+        now_ns: int,
+    ) -> Column:
+        """A window, or less of it: not so long that it makes others late who are worth more."""
+        share, slack_ns = place.share_percent, window.deadline_ns - now_ns
         left = room.left_percent(share)
-        best = fitting
-        most = self._score(
-            service, share, fitting, due_ns - now_ns, self._loss(service, fitting, left)
-        )
-        count = fitting.size // 2
+        best = FittingBatch(window.size, window.took_ns)
+        most = self._score(service, share, best, slack_ns, self._loss(service, best, left))
+        row: Sequence[int] = ()
+        count = window.size // 2
         while count and self._loss(service, best, left):
+            if not row:
+                queries = waiting.first(window.skipped + window.size)[window.skipped :]
+                most_items = max(place.batch, waiting.urgent.items)
+                row = self._times.prefixes_of(queries, most_items, share)
             shorter = FittingBatch(count, row[count - 1])
             loss = self._loss(service, shorter, left)
-            score = self._score(service, share, shorter, due_ns - now_ns, loss)
+            score = self._score(service, share, shorter, slack_ns, loss)
             if score > most:
                 best, most = shorter, score
             count //= 2
         full = max(1, place.batch // waiting.urgent.items)
-        task = self._task(service, due_ns, place, best)
-        return Column(most, service, task, partition, skipped, best.size, full)
+        task = self._task(service, window.deadline_ns, place, best)
+        return Column(most, service, task, partition, window.skipped, best.size, full)
 
     def _window(
-        self,
-        service: int,
-        waiting: Waiting,
-        share: int,
-        row: Sequence[int],
-        most_items: int,
-        now_ns: int,
+        self, service: int, waiting: Waiting, place: SharePlace, now_ns: int
     ) -> QueueWindow | None:
         """A run of queries that is worth more than the first ones, if time has a price."""
-        per_work = self._market.price.per_work
+        market, share = self._market, place.share_percent
+        pressed = market.given_up[service] > self._regroups_above
+        per_work = market.pressed_per_work(service) if pressed else market.price.per_work
         if not per_work or not self._params.skip:
             return None
-        worth = Worth(self._values[service], self._market.profit(service), per_work * share)
+        profit = market.profit(service, per_work)
+        worth = Worth(self._values[service], profit, per_work * share)
         slowness = self._ratios.bound[service]
+        most_items = max(place.batch, waiting.urgent.items)
         if waiting.alike:
+            row = self._times.prefixes_ns(waiting, most_items, share)
             most = len(row)
             return best_window(waiting, lambda q: row[: len(q)], most, slowness, now_ns, worth)
 

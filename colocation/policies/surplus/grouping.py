@@ -53,7 +53,7 @@ class Grouping:
         if not price:
             return True
         more_ns = self.group_ns([*group, other]) - self.group_ns(group)
-        later = other.size * self._market.profit(other.service)
+        later = other.size * self._market.profit(other.service, price)
         return other.task.value - price * other.task.share_percent * more_ns >= later
 
 

@@ -47,6 +47,8 @@ class Market:
         Arrivals a nanosecond, by service.
     items : list of float
         Mean of the queries' items, by service.
+    given_up : list of float
+        Part of the queries that were given up of late, by service; the others were answered.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Market:
         self.works = [1.0] * count
         self.per_ns = [0.0] * count
         self.items = [0.0] * count
+        self.given_up = [0.0] * count
 
     def arrived(self, query: Query) -> bool:
         """Count a query; return whether it is time to look again at what queries hold."""
@@ -99,6 +102,18 @@ class Market:
             return []
         return [k for k, worth in enumerate(worths) if worth > own]
 
-    def profit(self, service: int) -> float:
+    def left(self, service: int, count: int, *, given_up: bool) -> bool:
+        """Count queries that were given up or answered; return whether that changes the part."""
+        before = self.given_up[service]
+        kept = (1.0 - _WEIGHT) ** count
+        self.given_up[service] = kept * before + (1.0 - kept) * given_up
+        return self.given_up[service] != before
+
+    def pressed_per_work(self, service: int) -> float:
+        """The price of time for a service that gives queries up: its own others want it, too."""
+        own = self.given_up[service] * (self.values[service] / self.works[service])
+        return max(self.price.per_work, own)
+
+    def profit(self, service: int, per_work: float) -> float:
         """What a query is worth above the price of what it holds, at least 0."""
-        return max(0.0, self.values[service] - self.price.per_work * self.works[service])
+        return max(0.0, self.values[service] - per_work * self.works[service])

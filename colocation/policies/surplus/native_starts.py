@@ -61,6 +61,7 @@ class NativeStarts:
             blocking=params.blocking,
             together=params.together,
             skip=params.skip,
+            regroups_above=params.regroups_above(),
             reserve=params.reserve,
             look_ahead=params.look_ahead,
             grouped=params.groups,
@@ -135,6 +136,10 @@ class NativeStarts:
     def priced(self) -> None:
         """See ``StartChoice``."""
         self._chooser.set_prices(self._market.price.per_work, self._market.per_ns)
+
+    def left(self, service: int) -> None:
+        """See ``StartChoice``."""
+        self._chooser.set_given_up(service, self._market.given_up[service])
 
     def owed(self, service: int) -> None:
         """See ``StartChoice``."""

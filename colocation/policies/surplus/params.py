@@ -40,6 +40,11 @@ class PricedParams:
         shares and batches do not fit together, so that much of a device stays empty.
     skip : bool
         Whether first queries of a queue are given up for a larger batch, where that is worth more.
+    regroup : float
+        A service that gives up more than this part of its queries takes the best windows of its
+        queue wherever there is room, not what its first query still fits into: first queries that
+        have waited long leave time for small batches only, which hold so much that the next ones
+        wait long, too. 0 to 1; 1 for never, and without ``skip``.
     reserve : bool
         Whether a batch keeps away from a share that another one, which is worth more and has not
         got room yet, needs to be in time.
@@ -69,6 +74,7 @@ class PricedParams:
     priced: bool = True
     attainable: float = ATTAINABLE
     skip: bool = True
+    regroup: float = 0.05
     reserve: bool = True
     look_ahead: bool = True
     weights: dict[str, float] = field(default_factory=dict)
@@ -84,11 +90,15 @@ class PricedParams:
         if not min(self.thrift, self.blocking) >= 0:
             text = f"got {self.thrift} and {self.blocking}"
             raise ValueError(f"thrift and blocking must be >= 0, {text}")
-        parts = (self.width, self.fill, self.guarantee)
+        parts = (self.width, self.fill, self.regroup, self.guarantee)
         if not all(0 <= part <= 1 for part in parts):
-            raise ValueError(f"width, fill and guarantee must be 0 to 1, got {parts}")
+            raise ValueError(f"width, fill, regroup and guarantee must be 0 to 1, got {parts}")
         if not all(weight > 0 for weight in self.weights.values()):
             raise ValueError(f"weights must be > 0, got {self.weights}")
+
+    def regroups_above(self) -> float:
+        """Part of the queries given up from which on a service regroups; 1 for never."""
+        return self.regroup if self.skip else 1.0
 
     def share_costs(self) -> list[float]:
         """What holding a share counts for, by percent: 0 to 100."""

@@ -71,6 +71,10 @@ class StartChoice(Protocol):
         """The market has another price."""
         ...
 
+    def left(self, service: int) -> None:
+        """Another part of a service's queries is given up: ``market.given_up`` was set."""
+        ...
+
     def owed(self, service: int) -> None:
         """A query of a service came, or was answered."""
         ...

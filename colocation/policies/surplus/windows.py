@@ -11,7 +11,7 @@ from surplus.colocation.frame.state import Waiting
 
 _SKIPPED = (*range(9), 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64)
 """What is tried: one by one at first, then coarsely."""
-_LEAST_LOST = 0.03
+LEAST_LOST = 0.03
 """Of the value of a query that is given up: it might have been served after all."""
 
 
@@ -75,7 +75,7 @@ def best_window(
         if size == 0:
             continue
         took_ns = row[size - 1]
-        lost = skipped * max(worth.profit, _LEAST_LOST * worth.value)
+        lost = skipped * max(worth.profit, LEAST_LOST * worth.value)
         gain = size * worth.value - lost - took_ns * slowness * worth.per_ns
         if best is None or gain > gained:
             best, gained = QueueWindow(skipped, size, took_ns, rest[0].deadline_ns), gain
