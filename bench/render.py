@@ -16,6 +16,7 @@ _NAMES = (
     "KERNELS",
     "COLOCATION",
     "COLOCATION_RESULTS",
+    "CLUSTER",
     "reference/placement_policies",
 )
 PAGES = tuple(_DOCS / f"{name}.md" for name in _NAMES)

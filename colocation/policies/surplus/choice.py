@@ -15,16 +15,15 @@ from surplus.colocation.policies.surplus.learnt import TimeRatios
 from surplus.colocation.policies.surplus.lookahead import WaitingBatch
 from surplus.colocation.policies.surplus.market import Market
 from surplus.colocation.policies.surplus.params import PricedParams
+from surplus.colocation.policies.surplus.queue_windows import QueueWindows
 from surplus.colocation.policies.surplus.rooms import DeviceRoom, SharePlace, Wish
-from surplus.colocation.policies.surplus.windows import LEAST_LOST, QueueWindow, Worth, best_window
+from surplus.colocation.policies.surplus.windows import QueueWindow
 
 _UNWORTHY = 1e3
 """What is not worth its price comes after all that is; what is owed, before."""
 _OWED = 1e4
 _LEAST_GAIN = 1e-3
 """Of a batch that makes more late than it answers."""
-_LEAST_GOOD = 0.3
-"""Of what a window holds that its queries hold in a good batch, where a service regroups."""
 _WEIGHT = 0.1
 
 
@@ -85,7 +84,7 @@ class ColumnChoice:
         self._mean_ns = 0.0
         self._blocking = Blocking((), 1)
         self._costs = params.share_costs()
-        self._regroups_above = params.regroups_above()
+        self._windows = QueueWindows(params, values, times, ratios, market)
 
     def of_service(
         self, service: int, waiting: Waiting, room: DeviceRoom, free_percent: int, now_ns: int
@@ -94,10 +93,10 @@ class ColumnChoice:
         head = waiting.urgent
         slack_ns = head.deadline_ns - now_ns
         places = room.places[service]
-        if self._market.given_up[service] > self._regroups_above:
-            regrouped = self._regrouped(service, waiting, room, free_percent, now_ns)
+        if self._windows.pressed(service):
+            regrouped = self._windows.best_free(service, waiting, room, free_percent, now_ns)
             if regrouped is not None:
-                return regrouped
+                return self._sized(service, waiting, room, *regrouped, now_ns)
         found = self._fastest_for_its_share(
             waiting, places, room, free_percent, slack_ns / self._ratios.bound[service]
         )
@@ -176,32 +175,6 @@ class ColumnChoice:
                 best, most, best_free = (place, partition, fitting), value, free
         return best
 
-    def _regrouped(
-        self, service: int, waiting: Waiting, room: DeviceRoom, free_percent: int, now_ns: int
-    ) -> Column | None:
-        """Of the best windows on the places that are free the one that is worth most for its share.
-
-        None if there is none that does not hold much too much for its queries.
-        """
-        best: tuple[SharePlace, int, QueueWindow] | None = None
-        most = 0.0
-        for place in room.places[service]:
-            share = place.share_percent
-            partition = room.free_partition(place) if share <= free_percent else None
-            window = None if partition is None else self._window(service, waiting, place, now_ns)
-            if partition is None or window is None or self._holds_much(service, share, window):
-                continue
-            gain = window.size - LEAST_LOST * window.skipped
-            value = gain / (self._costs[share] * window.took_ns)
-            if best is None or value > most:
-                best, most = (place, partition, window), value
-        return None if best is None else self._sized(service, waiting, room, *best, now_ns)
-
-    def _holds_much(self, service: int, share: int, window: QueueWindow) -> bool:
-        took_ns = window.took_ns * self._ratios.mean[service]
-        good = window.size * self._market.works[service]
-        return good < _LEAST_GOOD * share * took_ns
-
     def _column(
         self,
         service: int,
@@ -217,7 +190,7 @@ class ColumnChoice:
         most = max(1, max(place.batch, head.items) // head.items)
         window = None
         if fitting.size < min(len(waiting), most):
-            window = self._window(service, waiting, place, now_ns)
+            window = self._windows.on(service, waiting, place, now_ns)
         if window is None:
             window = QueueWindow(0, *fitting, head.deadline_ns)
         return self._sized(service, waiting, room, place, partition, window, now_ns)
@@ -253,29 +226,6 @@ class ColumnChoice:
         full = max(1, place.batch // waiting.urgent.items)
         task = self._task(service, window.deadline_ns, place, best)
         return Column(most, service, task, partition, window.skipped, best.size, full)
-
-    def _window(
-        self, service: int, waiting: Waiting, place: SharePlace, now_ns: int
-    ) -> QueueWindow | None:
-        """A run of queries that is worth more than the first ones, if time has a price."""
-        market, share = self._market, place.share_percent
-        pressed = market.given_up[service] > self._regroups_above
-        per_work = market.pressed_per_work(service) if pressed else market.price.per_work
-        if not per_work or not self._params.skip:
-            return None
-        profit = market.profit(service, per_work)
-        worth = Worth(self._values[service], profit, per_work * share)
-        slowness = self._ratios.bound[service]
-        most_items = max(place.batch, waiting.urgent.items)
-        if waiting.alike:
-            row = self._times.prefixes_ns(waiting, most_items, share)
-            most = len(row)
-            return best_window(waiting, lambda q: row[: len(q)], most, slowness, now_ns, worth)
-
-        def times(queries: Sequence[Query]) -> Sequence[int]:
-            return self._times.prefixes_of(queries, most_items, share)
-
-        return best_window(waiting, times, most_items, slowness, now_ns, worth)
 
     def _loss(self, service: int, fitting: FittingBatch, left_percent: int) -> float:
         """Value of those whom a batch makes late that are still to come."""
