@@ -10,11 +10,14 @@ from surplus.cluster.frame.cluster_plan import ClusterPlan
 from surplus.cluster.frame.fleet import Fleet
 from surplus.cluster.packing.adjusting import Adjusting
 from surplus.cluster.packing.draining import drain
+from surplus.cluster.packing.neighbours import press_beside
 from surplus.cluster.packing.offers import LEAST_PER_S, Offers, Sizes
 from surplus.cluster.packing.packer import Packer
 from surplus.cluster.packing.restored import restored
 from surplus.cluster.packing.warm_nodes import warm_nodes
+from surplus.cluster.queueing.overflow import Floats
 from surplus.colocation.frame.deployment import Shortfall
+from surplus.colocation.policies.gpulet.belief import LinearParams
 
 _NOTHING = 1e-9
 _MOST = 1 << 62
@@ -31,14 +34,19 @@ class PackingPlanner:
         Which strips models get; see ``Offers``.
     most_moves : int
         Replicas that may move, beyond those whose rates changed, when a plan is changed.
+    interference : bool
+        Allow for what neighbours cost, where profiles say how they use memory.
     """
 
-    def __init__(self, as_they_come: bool, sizes: Sizes, most_moves: int) -> None:
+    def __init__(
+        self, as_they_come: bool, sizes: Sizes, most_moves: int, interference: bool = False
+    ) -> None:
         if most_moves < 0:
             raise ValueError(f"most_moves must be >= 0, got {most_moves}")
         self._as_they_come = as_they_come
         self._sizes = sizes
         self._most_moves = most_moves
+        self._interference = interference
         self._known: tuple[object, list[Offers]] = (None, [])
 
     def plan(self, demand: ClusterDemand) -> ClusterPlan:
@@ -63,9 +71,15 @@ class PackingPlanner:
         known, offers = self._known
         if not _same(known, models, fleet):
             demand.check()
-            offers = [Offers(model, fleet.kinds, self._sizes) for model in models]
+            press = self._press(models, fleet)
+            offers = [Offers(model, fleet.kinds, self._sizes, press) for model in models]
             self._known = ((models, fleet), offers)
         return offers
+
+    def _press(self, models: Sequence[ClusterModel], fleet: Fleet) -> list[Floats | None]:
+        if not self._interference:
+            return []
+        return [press_beside(models, kind.name, LinearParams()) for kind in fleet.kinds]
 
 
 def _same(known: object, models: tuple[ClusterModel, ...], fleet: Fleet) -> bool:

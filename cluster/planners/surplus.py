@@ -21,7 +21,9 @@ class SurplusCluster(PackingPlanner):
     ----------
     most_moves : int
         Replicas that may move, beyond those whose rates changed, when a plan is changed; >= 0.
+    interference : bool
+        Allow for what neighbours cost, where profiles say how they use memory.
     """
 
-    def __init__(self, most_moves: int = 40) -> None:
-        super().__init__(as_they_come=True, sizes="all", most_moves=most_moves)
+    def __init__(self, most_moves: int = 40, interference: bool = True) -> None:
+        super().__init__(True, "all", most_moves, interference)
