@@ -20,20 +20,19 @@ from surplus.cluster.queueing.overflow import Floats
 from surplus.colocation.policies.gpulet.belief import LinearParams, Traffic
 
 _WHOLE_PERCENT = 100
+_BELIEF = LinearParams()
 
 
-def press_beside(models: Sequence[ClusterModel], kind: str, params: LinearParams) -> Floats | None:
+def press_beside(models: Sequence[ClusterModel], kind: str) -> Floats | None:
     """What the rest of a device adds to the factor of a strip, by share.
 
     None if no profile of the kind knows how it uses memory.
     """
-    rows = [_presses(model, kind, params) for model in models if _traffic(model, kind) is not None]
+    rows = [_presses(model, kind) for model in models if _traffic(model, kind) is not None]
     return np.mean(rows, axis=0) if rows else None
 
 
-def slowed(
-    table: Floats, model: ClusterModel, kind: str, press: Floats | None, params: LinearParams
-) -> Floats:
+def slowed(table: Floats, model: ClusterModel, kind: str, press: Floats | None) -> Floats:
     """A time table beside neighbours; a strip of a whole device has none."""
     traffic = _traffic(model, kind)
     if traffic is None or press is None:
@@ -42,12 +41,12 @@ def slowed(
     for row, share in enumerate(SHARES.tolist()):
         if share < _WHOLE_PERCENT:
             own = [traffic.utilisation(model.items * b, share) for b in BATCHES.tolist()]
-            factors[row] = [max(1.0, params.suffered(used) + press[row]) for used in own]
+            factors[row] = [max(1.0, _BELIEF.suffered(used) + press[row]) for used in own]
     slower: Floats = np.maximum.accumulate(table * factors, axis=1)
     return slower
 
 
-def _presses(model: ClusterModel, kind: str, params: LinearParams) -> list[float]:
+def _presses(model: ClusterModel, kind: str) -> list[float]:
     """Of a model on what each share leaves, with the largest batch that another may follow."""
     traffic = _traffic(model, kind)
     assert traffic is not None
@@ -60,7 +59,7 @@ def _presses(model: ClusterModel, kind: str, params: LinearParams) -> list[float
             continue
         took_ns = table[SHARES.tolist().index(rest)]
         batch = max(1, int((BATCHES * (2 * took_ns <= model.service.slo_ns)).max()))
-        found.append(params.press(traffic.utilisation(model.items * batch, rest)))
+        found.append(_BELIEF.press(traffic.utilisation(model.items * batch, rest)))
     return found
 
 

@@ -16,7 +16,6 @@ from surplus.cluster.queueing.backlog import fullest_with_backlog
 from surplus.cluster.queueing.overflow import Floats, Ints, fullest_turns
 from surplus.cluster.queueing.shared_wait import effective_load
 from surplus.colocation.frame.clock import NS_PER_S
-from surplus.colocation.policies.gpulet.belief import LinearParams
 
 LEAST_PER_S = 1.0 / 60
 """What is served at least of a model that wakes."""
@@ -72,8 +71,8 @@ class Offers:
         self._slo_ns = float(model.service.slo_ns)
         self._late = 1.0 - model.in_time
         tables = [time_table(model, kind.name) for kind in kinds]
-        for place, own in enumerate(press):
-            tables[place] = slowed(tables[place], model, kinds[place].name, own, LinearParams())
+        for place, beside in enumerate(press):
+            tables[place] = slowed(tables[place], model, kinds[place].name, beside)
         self._tables = [_of_sizes(sizes, table, self._slo_ns) for table in tables]
         self._most_per_s = np.stack([self._cycles(table) for table in self._tables])
         self._open = np.stack([self._as_they_come(table) for table in self._tables])

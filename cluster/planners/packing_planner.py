@@ -17,7 +17,6 @@ from surplus.cluster.packing.restored import restored
 from surplus.cluster.packing.warm_nodes import warm_nodes
 from surplus.cluster.queueing.overflow import Floats
 from surplus.colocation.frame.deployment import Shortfall
-from surplus.colocation.policies.gpulet.belief import LinearParams
 
 _NOTHING = 1e-9
 _MOST = 1 << 62
@@ -79,7 +78,7 @@ class PackingPlanner:
     def _press(self, models: Sequence[ClusterModel], fleet: Fleet) -> list[Floats | None]:
         if not self._interference:
             return []
-        return [press_beside(models, kind.name, LinearParams()) for kind in fleet.kinds]
+        return [press_beside(models, kind.name) for kind in fleet.kinds]
 
 
 def _same(known: object, models: tuple[ClusterModel, ...], fleet: Fleet) -> bool:
