@@ -111,7 +111,8 @@ class ColumnChoice:
         if partition is None:
             score = self._score(service, place.share_percent, fitting, slack_ns, 0.0)
             return Wish(score, service, self._task(service, head.deadline_ns, place, fitting))
-        return self._column(service, waiting, room, place, partition, fitting, now_ns)
+        window = self._window(service, waiting, place, fitting, now_ns)
+        return self._sized(service, waiting, room, place, partition, window, now_ns)
 
     def adopt(self, blocking: Blocking) -> None:
         """Serve on another deployment."""
@@ -175,25 +176,21 @@ class ColumnChoice:
                 best, most, best_free = (place, partition, fitting), value, free
         return best
 
-    def _column(
+    def _window(
         self,
         service: int,
         waiting: Waiting,
-        room: DeviceRoom,
         place: SharePlace,
-        partition: int,
         fitting: FittingBatch,
         now_ns: int,
-    ) -> Column:
-        """The batch that is worth most on a place: a window of the queue, not too long."""
+    ) -> QueueWindow:
+        """The first queries, as many as fit, or a window that is worth more than those."""
         head = waiting.urgent
         most = max(1, max(place.batch, head.items) // head.items)
         window = None
         if fitting.size < min(len(waiting), most):
             window = self._windows.on(service, waiting, place, now_ns)
-        if window is None:
-            window = QueueWindow(0, *fitting, head.deadline_ns)
-        return self._sized(service, waiting, room, place, partition, window, now_ns)
+        return QueueWindow(0, *fitting, head.deadline_ns) if window is None else window
 
     def _sized(
         self,
