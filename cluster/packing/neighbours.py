@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from surplus.cluster.frame.cluster_model import ClusterModel
-from surplus.cluster.packing.time_table import BATCHES, SHARES, time_table
+from surplus.cluster.packing.time_table import BATCHES, SHARES
 from surplus.cluster.queueing.overflow import Floats
 from surplus.colocation.policies.gpulet.belief import LinearParams, Traffic
 
@@ -23,12 +23,18 @@ _WHOLE_PERCENT = 100
 _BELIEF = LinearParams()
 
 
-def press_beside(models: Sequence[ClusterModel], kind: str) -> Floats | None:
+def press_beside(
+    models: Sequence[ClusterModel], kind: str, tables: Sequence[Floats]
+) -> Floats | None:
     """What the rest of a device adds to the factor of a strip, by share.
 
-    None if no profile of the kind knows how it uses memory.
+    None if no profile of the kind knows how it uses memory. ``tables`` are the models' times alone.
     """
-    rows = [_presses(model, kind) for model in models if _traffic(model, kind) is not None]
+    rows = [
+        _presses(model, traffic, table)
+        for model, table in zip(models, tables, strict=True)
+        if (traffic := _traffic(model, kind)) is not None
+    ]
     return np.mean(rows, axis=0) if rows else None
 
 
@@ -46,18 +52,15 @@ def slowed(table: Floats, model: ClusterModel, kind: str, press: Floats | None) 
     return slower
 
 
-def _presses(model: ClusterModel, kind: str) -> list[float]:
+def _presses(model: ClusterModel, traffic: Traffic, table: Floats) -> list[float]:
     """Of a model on what each share leaves, with the largest batch that another may follow."""
-    traffic = _traffic(model, kind)
-    assert traffic is not None
-    table = time_table(model, kind)
     found = []
     for share in SHARES.tolist():
         rest = _WHOLE_PERCENT - share
         if not rest:
             found.append(0.0)
             continue
-        took_ns = table[SHARES.tolist().index(rest)]
+        took_ns = table[np.searchsorted(SHARES, rest)]
         batch = max(1, int((BATCHES * (2 * took_ns <= model.service.slo_ns)).max()))
         found.append(_BELIEF.press(traffic.utilisation(model.items * batch, rest)))
     return found

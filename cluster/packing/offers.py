@@ -9,9 +9,8 @@ import numpy as np
 
 from surplus.cluster.frame.cluster_model import ClusterModel
 from surplus.cluster.frame.node_kind import NodeKind
-from surplus.cluster.packing.neighbours import slowed
 from surplus.cluster.packing.strip_classes import CLASSES, CYCLES, PERIODS_NS, SHARE_OF
-from surplus.cluster.packing.time_table import BATCHES, SHARES, time_table
+from surplus.cluster.packing.time_table import BATCHES, SHARES
 from surplus.cluster.queueing.backlog import fullest_with_backlog
 from surplus.cluster.queueing.overflow import Floats, Ints, fullest_turns
 from surplus.cluster.queueing.shared_wait import effective_load
@@ -45,12 +44,12 @@ class Offers:
     ----------
     model : ClusterModel
     kinds : sequence of NodeKind
+    tables : sequence of array
+        Its times, by kind: see ``time_table``.
     sizes : str
         Which strips it gets: ``"all"``, ``"whole"`` devices only, or only the ``"knee"``: the share
         of the greatest efficacy, throughput per latency and share (D-STACK, equation 9), of what
         is in time when the batch before it has just begun.
-    press : sequence of array, optional
-        By kind, what neighbours are believed to add to its times: see ``press_beside``.
 
     Attributes
     ----------
@@ -64,15 +63,12 @@ class Offers:
         self,
         model: ClusterModel,
         kinds: Sequence[NodeKind],
+        tables: Sequence[Floats],
         sizes: Sizes = "all",
-        press: Sequence[Floats | None] = (),
     ) -> None:
         self.model = model
         self._slo_ns = float(model.service.slo_ns)
         self._late = 1.0 - model.in_time
-        tables = [time_table(model, kind.name) for kind in kinds]
-        for place, beside in enumerate(press):
-            tables[place] = slowed(tables[place], model, kinds[place].name, beside)
         self._tables = [_of_sizes(sizes, table, self._slo_ns) for table in tables]
         self._most_per_s = np.stack([self._cycles(table) for table in self._tables])
         self._open = np.stack([self._as_they_come(table) for table in self._tables])

@@ -10,10 +10,11 @@ from surplus.cluster.frame.cluster_plan import ClusterPlan
 from surplus.cluster.frame.fleet import Fleet
 from surplus.cluster.packing.adjusting import Adjusting
 from surplus.cluster.packing.draining import drain
-from surplus.cluster.packing.neighbours import press_beside
+from surplus.cluster.packing.neighbours import press_beside, slowed
 from surplus.cluster.packing.offers import LEAST_PER_S, Offers, Sizes
 from surplus.cluster.packing.packer import Packer
 from surplus.cluster.packing.restored import restored
+from surplus.cluster.packing.time_table import time_table
 from surplus.cluster.packing.warm_nodes import warm_nodes
 from surplus.cluster.queueing.overflow import Floats
 from surplus.colocation.frame.deployment import Shortfall
@@ -70,15 +71,22 @@ class PackingPlanner:
         known, offers = self._known
         if not _same(known, models, fleet):
             demand.check()
-            press = self._press(models, fleet)
-            offers = [Offers(model, fleet.kinds, self._sizes, press) for model in models]
+            tables = [self._tables(models, kind.name) for kind in fleet.kinds]
+            offers = [
+                Offers(model, fleet.kinds, own, self._sizes)
+                for model, own in zip(models, zip(*tables, strict=True), strict=True)
+            ]
             self._known = ((models, fleet), offers)
         return offers
 
-    def _press(self, models: Sequence[ClusterModel], fleet: Fleet) -> list[Floats | None]:
+    def _tables(self, models: Sequence[ClusterModel], kind: str) -> list[Floats]:
+        """Times on a kind of node, by model."""
+        tables = [time_table(model, kind) for model in models]
         if not self._interference:
-            return []
-        return [press_beside(models, kind.name) for kind in fleet.kinds]
+            return tables
+        press = press_beside(models, kind, tables)
+        pairs = zip(tables, models, strict=True)
+        return [slowed(table, model, kind, press) for table, model in pairs]
 
 
 def _same(known: object, models: tuple[ClusterModel, ...], fleet: Fleet) -> bool:

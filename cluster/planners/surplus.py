@@ -26,4 +26,6 @@ class SurplusCluster(PackingPlanner):
     """
 
     def __init__(self, most_moves: int = 40, interference: bool = True) -> None:
-        super().__init__(True, "all", most_moves, interference)
+        super().__init__(
+            as_they_come=True, sizes="all", most_moves=most_moves, interference=interference
+        )

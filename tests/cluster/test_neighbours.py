@@ -25,7 +25,7 @@ def heavy(name: str = "h", l2: float = 0.5, dram: float = 0.9) -> ClusterModel:
 
 def test_half_a_device_is_beside_the_mean_model() -> None:
     models = [heavy("a"), heavy("b", 0.1, 0.1), model("none")]
-    press = press_beside(models, "gpu")
+    press = press_beside(models, "gpu", [time_table(each, "gpu") for each in models])
     assert press is not None
     own = models[0].profiles["gpu"]
     assert isinstance(own, Bandwidth)
@@ -47,16 +47,18 @@ def test_half_a_device_is_beside_the_mean_model() -> None:
 
 def test_a_whole_device_has_no_neighbours() -> None:
     table = time_table(heavy(), "gpu")
-    slower = slowed(table, heavy(), "gpu", press_beside([heavy()], "gpu"))
+    slower = slowed(
+        table, heavy(), "gpu", press_beside([heavy()], "gpu", [time_table(heavy(), "gpu")])
+    )
     assert (slower[-1] == table[-1]).all()
     assert (slower[:-1, 3] > table[:-1, 3]).all()
 
 
 def test_profiles_that_do_not_say_cost_nothing_and_lose_nothing() -> None:
     table = time_table(model(), "gpu")
-    press = press_beside([heavy()], "gpu")
+    press = press_beside([heavy()], "gpu", [time_table(heavy(), "gpu")])
     assert slowed(table, model(), "gpu", press) is table
-    assert press_beside([model()], "gpu") is None
+    assert press_beside([model()], "gpu", [time_table(model(), "gpu")]) is None
 
 
 def test_neighbours_take_nodes() -> None:

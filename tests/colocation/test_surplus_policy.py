@@ -208,5 +208,6 @@ def test_time_has_a_price_where_no_more_of_a_device_can_be_filled() -> None:
     setting = setting_of(services, load, [6], [0.5], [830], knee_percent=80)
     usual = in_time(run(setting, regroup=1.0))
     assert in_time(run(setting, attainable=0.4, regroup=1.0)) > 1.2 * usual
+    assert in_time(run(setting)) > usual
     with pytest.raises(ValueError, match="attainable"):
         run(setting, attainable=0.0)

@@ -103,7 +103,7 @@ class Priced:
         if isinstance(found, Starting):
             return self._start(state, found)
         if found is not None:
-            self._left(found.query.service, 1, given_up=True)
+            self._departed(found.query.service, 1, given_up=True)
             return Decision(drops=(Drop(found.query, found.end_ns),))
         wake_ns = self._starts.wake_ns(state.now_ns)
         return NOTHING if wake_ns is None else Decision(wake_ns=wake_ns)
@@ -119,7 +119,7 @@ class Priced:
         for own in group:
             queries = state.waiting[own.service].first(own.skipped + own.size)
             drops += queries[: own.skipped]
-            self._left(own.service, own.skipped, given_up=True)
+            self._departed(own.service, own.skipped, given_up=True)
             pieces.append(
                 piece_of(queries[own.skipped :], 0, self._services[own.service].operators)
             )
@@ -186,13 +186,13 @@ class Priced:
         self._starts.ended(group.partition)
         if event.kind is EventKind.DONE:
             for piece in group.pieces:
-                self._left(piece.service, len(piece.queries), given_up=False)
+                self._departed(piece.service, len(piece.queries), given_up=False)
             share = state.deployment.partitions[group.partition].share_percent
             self._learn(group, share, event.time_ns)
 
-    def _left(self, service: int, count: int, *, given_up: bool) -> None:
-        if self._market.left(service, count, given_up=given_up):
-            self._starts.left(service)
+    def _departed(self, service: int, count: int, *, given_up: bool) -> None:
+        if self._market.departed(service, count, given_up=given_up):
+            self._starts.departed(service)
 
     def _learn(self, group: Group, share: int, now_ns: int) -> None:
         """From whole batches; parts of models were started by somebody else."""

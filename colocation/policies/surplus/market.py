@@ -102,7 +102,7 @@ class Market:
             return []
         return [k for k, worth in enumerate(worths) if worth > own]
 
-    def left(self, service: int, count: int, *, given_up: bool) -> bool:
+    def departed(self, service: int, count: int, *, given_up: bool) -> bool:
         """Count queries that were given up or answered; return whether that changes the part."""
         before = self.given_up[service]
         kept = (1.0 - _WEIGHT) ** count

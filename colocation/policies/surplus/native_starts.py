@@ -137,7 +137,7 @@ class NativeStarts:
         """See ``StartChoice``."""
         self._chooser.set_prices(self._market.price.per_work, self._market.per_ns)
 
-    def left(self, service: int) -> None:
+    def departed(self, service: int) -> None:
         """See ``StartChoice``."""
         self._chooser.set_given_up(service, self._market.given_up[service])
 

@@ -71,7 +71,7 @@ class StartChoice(Protocol):
         """The market has another price."""
         ...
 
-    def left(self, service: int) -> None:
+    def departed(self, service: int) -> None:
         """Another part of a service's queries is given up: ``market.given_up`` was set."""
         ...
 

@@ -72,7 +72,7 @@ class WeighedStarts:
     def priced(self) -> None:
         """Prices are read where they are."""
 
-    def left(self, service: int) -> None:
+    def departed(self, service: int) -> None:
         """What is given up is read where it is."""
 
     def owed(self, service: int) -> None:
