@@ -7,6 +7,7 @@ still during a decision; a policy must not keep them.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -15,6 +16,11 @@ from typing import NamedTuple
 from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.work import Group
+
+
+def urgency(query: Query) -> tuple[int, int]:
+    """What a service's queries wait in the order of: deadline, then index."""
+    return query.deadline_ns, query.id
 
 
 class Waiting:
@@ -72,6 +78,12 @@ class Waiting:
         """At most ``count`` queries, most urgent first."""
         return tuple(islice(self._queries, count))
 
+    def behind(self, key: tuple[int, int]) -> Iterator[Query]:
+        """Queries whose ``urgency`` is above this one, most urgent first."""
+        queries = self._queries
+        begin = bisect_right(queries, key, key=urgency)
+        return (queries[place] for place in range(begin, len(queries)))
+
 
 class Queue(Waiting):
     """The controller's side of it."""
@@ -90,7 +102,7 @@ class Queue(Waiting):
             first = queries[0]
             self._alike = first.items == query.items and first.sequence == query.sequence
         last = queries[-1]
-        if (last.deadline_ns, last.id) < (query.deadline_ns, query.id):
+        if urgency(last) < urgency(query):
             self._in_order = self._in_order and last.id < query.id
             queries.append(query)
         else:
@@ -110,11 +122,7 @@ class Queue(Waiting):
             self._queries.remove(query)
 
     def _insert(self, query: Query) -> None:
-        key = (query.deadline_ns, query.id)
-        place = 0
-        for place, other in enumerate(self._queries):  # noqa: B007
-            if key < (other.deadline_ns, other.id):
-                break
+        place = bisect_right(self._queries, urgency(query), key=urgency)
         self._in_order = self._in_order and query.id < self._queries[place].id
         self._in_order = self._in_order and (place == 0 or self._queries[place - 1].id < query.id)
         self._queries.insert(place, query)

@@ -7,7 +7,7 @@ import pytest
 
 from surplus.colocation import policy_spec, simulate
 from surplus.colocation.frame.service import Service
-from surplus.colocation.policies.core_order.dispatcher import CoreOrder
+from surplus.colocation.frame.state import Waiting
 from surplus.colocation.policies.core_order.ready_runs import FreeLanes, ReadyNode, ReadyRuns
 from surplus.colocation.policies.core_order.run_order import run_order
 from surplus.colocation.policies.names import with_options
@@ -80,5 +80,5 @@ def test_whom_it_remembers_to_be_late_it_treats_as_if_it_looked(
     arrivals = [sorted(draw.uniform(0, 900, 150).tolist()) for _ in services]
     times = [12, 3, 25]
     found = ends_ms(services, arrivals, times)
-    monkeypatch.setattr(CoreOrder, "_known_late", lambda *_: set())
+    monkeypatch.setattr(Waiting, "of_one_class", False)
     assert ends_ms(services, arrivals, times) == found

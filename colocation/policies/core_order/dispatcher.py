@@ -13,12 +13,12 @@ from surplus.colocation.frame.decision import NOTHING, Decision, Start
 from surplus.colocation.frame.dispatcher import DISPATCHERS, Context
 from surplus.colocation.frame.event import Event
 from surplus.colocation.frame.query import Query
-from surplus.colocation.frame.state import State, Waiting
+from surplus.colocation.frame.state import State, urgency
 from surplus.colocation.frame.work import piece_of
-from surplus.colocation.policies.core_order.run_order import LATE, RunOrder, run_order
+from surplus.colocation.policies.core_order.run_order import RunOrder, run_order
 
-_FORGET = 64
-"""So many queries more than twice those that wait may be remembered."""
+_NONE = (-1, -1)
+"""No query is known to be late."""
 
 
 @DISPATCHERS.register("core_order")
@@ -40,7 +40,8 @@ class CoreOrder:
         self._alone_ns = context.predictor.alone_ns
         self._operators = tuple(service.operators for service in context.services)
         self._best_effort = _places(context, best_effort)
-        self._late: dict[tuple[int, int], set[int]] = {}
+        self._late: dict[tuple[int, int], tuple[int, int]] = {}
+        self._begun: tuple[dict[int, Query], ...] = tuple({} for _ in context.services)
 
     def decide(self, state: State, event: Event) -> Decision:
         """Start one operator, where a partition is free."""
@@ -52,35 +53,59 @@ class CoreOrder:
         return NOTHING
 
     def _ranked(self, state: State, partition: int) -> Iterator[tuple[RunOrder, Query, int]]:
-        """Queries of which one is first: of each service the first late one, and those that may be
-        in time up to the first.
+        """Queries of which one is first: of each service the first one, those that have begun, and
+        the first that may be in time; of queues of several priorities all.
 
-        Who is late stays so until it begins, and in overload nearly all of a long queue are: they
-        are remembered, and passed over.
+        Who is late stays so until it begins, and in overload nearly all of a long queue are: up to
+        which query of a service all are late that have not begun is remembered, where they came in
+        the order of their deadlines.
         """
         share_percent = state.deployment.partitions[partition].share_percent
         for assignment in state.deployment.of_partition[partition]:
-            waiting = state.waiting[assignment.service]
-            late = self._known_late(assignment.service, share_percent, waiting)
-            plain, is_first = waiting.of_one_class, True
-            for query in waiting:
-                if plain and not is_first and query.id in late:
-                    continue
-                took_ns = self._alone_ns(query.service, query.items, query.sequence, share_percent)
-                order = self._order(state, query, took_ns)
-                yield order, query, took_ns
-                if order.may_be_late and plain:
-                    break
-                if order.stands == LATE:
-                    late.add(query.id)
-                    is_first = False
+            service = assignment.service
+            waiting = state.waiting[service]
+            if not waiting:
+                continue
+            if not waiting.of_one_class:
+                yield from (self._ranks(state, query, share_percent) for query in waiting)
+                continue
+            first = self._ranks(state, waiting.urgent, share_percent)
+            yield first
+            if not first[0].may_be_late:
+                yield from self._begun_in_time(state, service, share_percent)
+                yield from self._first_in_time(state, service, share_percent)
 
-    def _known_late(self, service: int, share_percent: int, waiting: Waiting) -> set[int]:
-        """Of the service's queries on such a share; those that have left are forgotten in time."""
-        late = self._late.setdefault((service, share_percent), set())
-        if len(late) > 2 * len(waiting) + _FORGET:
-            late.intersection_update([query.id for query in waiting])
-        return late
+    def _begun_in_time(
+        self, state: State, service: int, share_percent: int
+    ) -> Iterator[tuple[RunOrder, Query, int]]:
+        """Those that wait in part and may be in time."""
+        begun = self._begun[service]
+        for query in list(begun.values()):
+            if query.deadline_ns < state.now_ns:
+                del begun[query.id]
+            elif query.id in state.progress:
+                yield self._ranks(state, query, share_percent)
+
+    def _first_in_time(
+        self, state: State, service: int, share_percent: int
+    ) -> Iterator[tuple[RunOrder, Query, int]]:
+        """The first that may be in time, if there is one, behind those known to be late."""
+        waiting = state.waiting[service]
+        key = (service, share_percent)
+        late = self._late.get(key, _NONE) if waiting.in_order else _NONE
+        for query in waiting.behind(late):
+            ranks = self._ranks(state, query, share_percent)
+            if ranks[0].may_be_late:
+                yield ranks
+                break
+            late = urgency(query)
+        self._late[key] = late
+
+    def _ranks(
+        self, state: State, query: Query, share_percent: int
+    ) -> tuple[RunOrder, Query, int]:
+        took_ns = self._alone_ns(query.service, query.items, query.sequence, share_percent)
+        return self._order(state, query, took_ns), query, took_ns
 
     def _order(self, state: State, query: Query, took_ns: int) -> RunOrder:
         if query.service in self._best_effort:
@@ -89,10 +114,12 @@ class CoreOrder:
         return order.at(state.now_ns, 0 if query.id in state.progress else took_ns)
 
     def _start(self, state: State, partition: int, query: Query, took_ns: int) -> Decision:
-        for late in self._late.values():
-            late.discard(query.id)  # once it has begun it may be in time until its deadline
         operators = self._operators[query.service]
         first = state.progress.get(query.id, 0)
+        if first + 1 < operators:
+            self._begun[query.service][query.id] = query  # in time until its deadline passes
+        else:
+            self._begun[query.service].pop(query.id, None)
         piece = piece_of((query,), first, first + 1)
         return Decision(starts=(Start(partition, (piece,), took_ns // operators),))
 
