@@ -101,9 +101,7 @@ class CoreOrder:
             late = urgency(query)
         self._late[key] = late
 
-    def _ranks(
-        self, state: State, query: Query, share_percent: int
-    ) -> tuple[RunOrder, Query, int]:
+    def _ranks(self, state: State, query: Query, share_percent: int) -> tuple[RunOrder, Query, int]:
         took_ns = self._alone_ns(query.service, query.items, query.sequence, share_percent)
         return self._order(state, query, took_ns), query, took_ns
 
