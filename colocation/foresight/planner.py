@@ -13,7 +13,7 @@ from surplus.colocation.foresight.imagined import (
     imagined_load,
 )
 from surplus.colocation.foresight.race import Heat, winner
-from surplus.colocation.foresight.ways import told, way, ways_for
+from surplus.colocation.foresight.ways import of_papers, told, way, ways_for
 from surplus.colocation.frame.controller import PolicyError
 from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.load import Load
@@ -103,5 +103,5 @@ def _chosen(demand: Demand, path: str | None, now: str) -> str:
         return sum(one == Outcome.IN_TIME for one in outcome) / max(1, len(outcome))
 
     if not now:
-        return winner(ways, trial, heats, _LEAD)
+        return winner(ways, trial, heats, _LEAD, of_papers(ways))
     return winner([now, *(name for name in ways if name != now)], trial, heats, _LEAD_AGAIN)

@@ -8,7 +8,7 @@ AISTATS 2016 (successive halving).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,6 +16,8 @@ Trial = Callable[[str, int], float | None]
 """Way, heat -> share of the queries in time; None if the way cannot serve."""
 
 _PERFECT = 0.9995
+_UNALIKE = 2
+"""Of the ways that are unlike the rest so many go on to every heat."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,13 @@ class Heat:
     burst: float
 
 
-def winner(ways: Sequence[str], trial: Trial, heats: Sequence[Heat], lead: float) -> str:
+def winner(
+    ways: Sequence[str],
+    trial: Trial,
+    heats: Sequence[Heat],
+    lead: float,
+    unalike: Collection[str] = (),
+) -> str:
     """The way with most queries in time over the heats that it ran; the earlier one of equals.
 
     Parameters
@@ -45,6 +53,9 @@ def winner(ways: Sequence[str], trial: Trial, heats: Sequence[Heat], lead: float
         In order of preference.
     lead : float
         What a later way must have more than an earlier one, as a share of the queries.
+    unalike : collection of str
+        Ways of which the best two go on to every heat, whatever their places are. Ways that are
+        alike do well in the same heats: a heat that suits them would leave no others.
 
     Returns
     -------
@@ -65,7 +76,7 @@ def winner(ways: Sequence[str], trial: Trial, heats: Sequence[Heat], lead: float
         if number and len(left) == 1:
             break
         able = []
-        for name in left[: heat.kept]:
+        for name in _going_on(left, heat.kept, unalike):
             found = trial(name, number)
             if found is None:
                 continue
@@ -81,3 +92,8 @@ def winner(ways: Sequence[str], trial: Trial, heats: Sequence[Heat], lead: float
     total = sum(heat.queries for heat in heats)
     close = [name for name in left if scores[name] >= scores[left[0]] - lead * total]
     return min(close, key=ways.index)
+
+
+def _going_on(ranked: Sequence[str], kept: int, unalike: Collection[str]) -> list[str]:
+    spared = [name for name in ranked if name in unalike][:_UNALIKE]
+    return [name for place, name in enumerate(ranked) if place < kept or name in spared]

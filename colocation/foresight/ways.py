@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from surplus.colocation.frame.planner import Demand
@@ -120,6 +120,11 @@ def ways_for(demand: Demand, groups: bool) -> list[str]:
     if any(device.cores for device in demand.devices):
         found += _OF_CORES
     return found
+
+
+def of_papers(ways: Iterable[str]) -> list[str]:
+    """Those that are no tempers of our own rule."""
+    return [name for name in ways if name not in _OWN]
 
 
 def told(spec: PolicySpec, name: str, options: Mapping[str, object]) -> PolicySpec:

@@ -61,6 +61,23 @@ def test_a_race_ends_where_all_is_easy() -> None:
     assert asked == [("x", 0), ("y", 0), ("y", 1)]
 
 
+def test_the_best_two_that_are_unlike_the_rest_go_on_to_every_heat() -> None:
+    # A burst suits a to d, which are alike; z is best over all heats.
+    ran: list[tuple[str, int]] = []
+    first = {"a": 0.5, "b": 0.5, "c": 0.5, "d": 0.5, "x": 0.1, "y": 0.2, "z": 0.4}
+
+    def trial(name: str, heat: int) -> float:
+        ran.append((name, heat))
+        return first[name] if not heat else 0.9 if name == "z" else 0.6
+
+    heats = [Heat(9, 10, 1.0), Heat(3, 10, 1.0), Heat(2, 10, 1.0)]
+    assert winner(list(first), trial, heats, 0.0) == "a"
+    ran.clear()
+    assert winner(list(first), trial, heats, 0.0, ("x", "y", "z")) == "z"
+    assert [name for name, heat in ran if heat == 1] == ["a", "b", "c", "z", "y"]
+    assert ("x", 1) not in ran
+
+
 def test_a_first_heat_that_is_easy_does_not_end_a_race() -> None:
     """What begins empty is in time at first, however it ends."""
     shares = {"x": (1.0, 0.6), "y": (1.0, 0.9), "z": (0.99, 0.95)}
