@@ -19,9 +19,10 @@ def ends_ms(
     arrivals_ms: list[list[float]],
     times_ms: list[float],
     best_effort: tuple[str, ...] = (),
+    devices: int = 1,
 ) -> list[float]:
     """When each query ends, in order of arrival."""
-    setting = setting_of(services, load_of(services, arrivals_ms), times_ms)
+    setting = setting_of(services, load_of(services, arrivals_ms), times_ms, devices=devices)
     spec = with_options(policy_spec("core_order"), {"best_effort": list(best_effort)})
     return [end / MS for end in simulate(setting, spec).record.ended_ns]
 
@@ -70,15 +71,16 @@ def test_a_borrower_takes_only_what_preempts() -> None:
     assert runs.take(0, before=run_order(0, True, None, 0)) is None
 
 
+@pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("seed", range(6))
 def test_whom_it_remembers_to_be_late_it_treats_as_if_it_looked(
-    seed: int, monkeypatch: pytest.MonkeyPatch
+    seed: int, devices: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Three times what a lane holds: nearly all are late, some of them begun.
+    # Three times what they hold: nearly all are late, some of them begun.
     draw = np.random.default_rng(seed)
     services = [service("a", 60, operators=4), service("b", 25), service("c", 200, operators=3)]
-    arrivals = [sorted(draw.uniform(0, 900, 150).tolist()) for _ in services]
+    arrivals = [sorted(draw.uniform(0, 900, 150 * devices).tolist()) for _ in services]
     times = [12, 3, 25]
-    found = ends_ms(services, arrivals, times)
+    found = ends_ms(services, arrivals, times, devices=devices)
     monkeypatch.setattr(Waiting, "of_one_class", False)
-    assert ends_ms(services, arrivals, times) == found
+    assert ends_ms(services, arrivals, times, devices=devices) == found

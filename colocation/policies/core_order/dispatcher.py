@@ -80,10 +80,13 @@ class CoreOrder:
     ) -> Iterator[tuple[RunOrder, Query, int]]:
         """Those that wait in part and may be in time."""
         begun = self._begun[service]
+        running = _running(state)
         for query in list(begun.values()):
-            if query.deadline_ns < state.now_ns:
-                del begun[query.id]
-            elif query.id in state.progress:
+            if query.id in running:
+                continue
+            if query.id not in state.progress or query.deadline_ns < state.now_ns:
+                del begun[query.id]  # it is over, or late as any other
+            else:
                 yield self._ranks(state, query, share_percent)
 
     def _first_in_time(
@@ -120,6 +123,12 @@ class CoreOrder:
             self._begun[query.service].pop(query.id, None)
         piece = piece_of((query,), first, first + 1)
         return Decision(starts=(Start(partition, (piece,), took_ns // operators),))
+
+
+def _running(state: State) -> set[int]:
+    """Indices of the queries that run."""
+    groups = (group for group in state.running if group is not None)
+    return {query.id for group in groups for piece in group.pieces for query in piece.queries}
 
 
 def _places(context: Context, names: Sequence[str]) -> frozenset[int]:
