@@ -79,7 +79,7 @@ def _sizes(most: int, least: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array(sorted(parts), np.int64)
 
 
-def believed_interference(demand: Demand) -> Interference | None:
+def believed_interference(demand: Demand, times: float = 1.0) -> Interference | None:
     """What neighbours cost: as far as profiles say it, else what is usual on a CPU's lanes.
 
     Profiles of layers know what pressure costs their versions (VELTAIR); those that were measured
@@ -87,6 +87,11 @@ def believed_interference(demand: Demand) -> Interference | None:
     (gpulet). The laws are stated, not measured, as any before serving. Ways that run many groups
     side by side are worth less the more neighbours cost: who believes that they cost nothing
     prefers those.
+
+    Parameters
+    ----------
+    times : float
+        What was not measured is so many times as strong.
     """
     names = [service.name for service in demand.services]
     layers = [own for own in demand.profiles if isinstance(own, LayeredProfile)]
@@ -97,15 +102,15 @@ def believed_interference(demand: Demand) -> Interference | None:
     measured = [getattr(profile, "beside", {}) for profile in demand.profiles]
     if all(measured):
         known = [{k: max(0.0, v) for k, v in own.items() if k in names} for own in measured]
-        return Pairwise(names, _USUAL, dict(zip(names, known, strict=True)))
+        return Pairwise(names, times * _USUAL, dict(zip(names, known, strict=True)))
     used = [
         (getattr(profile, "l2", 0.0), getattr(profile, "dram", 0.0)) for profile in demand.profiles
     ]
     if any(map(any, used)):
         l2, dram = (dict(zip(names, column, strict=True)) for column in zip(*used, strict=True))
-        return Contention(names, l2, dram, _CACHE_COST, _MEMORY_COST)
+        return Contention(names, l2, dram, times * _CACHE_COST, times * _MEMORY_COST)
     if any(device.lanes > 1 for device in demand.devices):
-        return Pairwise(names, _USUAL)
+        return Pairwise(names, times * _USUAL)
     return None
 
 

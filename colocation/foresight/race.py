@@ -31,11 +31,14 @@ class Heat:
     queries : int
     burst : float
         See ``imagined_load``.
+    neighbours : float
+        See ``believed_interference``.
     """
 
     kept: int
     queries: int
     burst: float
+    neighbours: float = 1.0
 
 
 def winner(

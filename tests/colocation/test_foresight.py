@@ -151,10 +151,12 @@ def test_neighbours_are_believed_to_cost_something_where_lanes_are_shared() -> N
 def test_models_that_use_a_third_of_a_memory_are_believed_to_cost_what_gpulet_measured() -> None:
     third = Bandwidth(1, 1, 1, l2=1 / 3, dram=1 / 3)
     demand = replace(SETTING.demand, profiles=(third, third))
-    believed = believed_interference(demand)
+    believed, twice = believed_interference(demand), believed_interference(demand, 2.0)
     assert believed is not None
+    assert twice is not None
     many = [group_of(service, 10_000) for service in range(2)]
     assert 1_150_000 < believed.slowdowns_ppm(many)[0] < 1_180_000
+    assert 1_300_000 < twice.slowdowns_ppm(many)[0] < 1_360_000
 
 
 def test_what_was_measured_beside_each_other_is_believed() -> None:
@@ -165,11 +167,11 @@ def test_what_was_measured_beside_each_other_is_believed() -> None:
         "cpu:2", {"a": measured, "b": measured}, {"a": {"a": 0.1, "b": 0.3}, "b": {"a": 0.0}}, {}
     )
     both = tuple(times_of(profile, name) for name in "ab")
-    believed = believed_interference(replace(SETTING.demand, profiles=both))
+    believed = believed_interference(replace(SETTING.demand, profiles=both), 7.0)
     assert believed is not None
     groups = [group_of(0), group_of(1)]
     assert believed.slowdowns_ppm(groups) == [1_300_000, 1_000_000]
-    assert believed.slowdowns_ppm([groups[1], groups[1]]) == [1_050_000, 1_050_000]  # not measured
+    assert believed.slowdowns_ppm([groups[1], groups[1]]) == [1_350_000, 1_350_000]  # not measured
 
 
 def test_a_plan_says_for_which_way_it_is() -> None:
