@@ -16,11 +16,13 @@ from surplus.colocation.foresight.planner import Foresight
 from surplus.colocation.foresight.race import Heat, winner
 from surplus.colocation.foresight.ways import way, ways_for
 from surplus.colocation.frame.clock import NS_PER_S
+from surplus.colocation.frame.controller import PolicyError
 from surplus.colocation.frame.deployment import check_deployment
 from surplus.colocation.frame.planner import Demand
 from surplus.colocation.frame.query import Outcome
 from surplus.colocation.frame.reorganiser import ReorganisationParams
 from surplus.colocation.frame.service import ServingDevice
+from surplus.colocation.policies.names import PolicySpec
 from surplus.colocation.policies.setup import set_up
 from surplus.colocation.profiles.bandwidth import Bandwidth
 from surplus.colocation.profiles.measured import times_of
@@ -182,6 +184,19 @@ def test_a_plan_says_for_which_way_it_is() -> None:
     stays = replace(demand, previous=replace(found, mode="veltair"))
     assert Foresight().plan(replace(stays, hurried=True)).mode == "veltair"
     assert Foresight().plan(stays).mode == found.mode  # which has no cores to claim
+
+
+def test_a_way_with_a_bug_is_passed_over_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def simulated(setting: Setting, spec: PolicySpec) -> Run:
+        if spec.name == "columns":
+            raise PolicyError("query 7 is not waiting")
+        return simulate(setting, spec)
+
+    monkeypatch.setattr(planner, "simulate", simulated)
+    rates = tuple(1.01 * rate for rate in SETTING.demand.rates_per_s)  # no plan that is remembered
+    with pytest.warns(UserWarning, match="'columns' is passed over: query 7 is not waiting"):
+        found = Foresight().plan(replace(SETTING.demand, rates_per_s=rates))
+    assert found.mode not in ("", "columns")
 
 
 def test_it_serves_what_its_way_serves() -> None:
