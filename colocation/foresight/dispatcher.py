@@ -46,7 +46,7 @@ class Foresighted:
         if state.deployment.mode not in ("", self._mode):
             self._go_over(state)
         if self._before:
-            running = {group.id for group in state.running if group is not None}
+            running = {group.id for group in state.groups}
             if self._before & running:
                 return NOTHING
             self._before = frozenset()
@@ -69,7 +69,7 @@ class Foresighted:
         if isinstance(self._own, Promised) and isinstance(before, Promised):
             self._own.take_over(before)
         waits = not first and not isinstance(self._own, Priced)
-        running = (group.id for group in state.running if group is not None)
+        running = (group.id for group in state.groups)
         self._before = frozenset(running if waits else ())
 
     def _for(self, deployment: Deployment) -> Dispatcher:

@@ -140,8 +140,8 @@ class State(NamedTuple):
         By partition of the deployment; None where it is free.
     deployment : Deployment
     progress : mapping of int to int
-        First operator that has not run, of waiting queries by index that have begun; a query
-        that is not in it is at operator 0.
+        First operator that has not run to its end, of queries by index that have begun, also while
+        they run; a query that is not in it is at operator 0.
     pressure : float, optional
         How hard other work presses on the machine, as it tells itself: 0 where nothing does. None
         where it was not asked (``pressed.py``).
@@ -153,3 +153,8 @@ class State(NamedTuple):
     deployment: Deployment
     progress: Mapping[int, int]
     pressure: float | None = None
+
+    @property
+    def groups(self) -> Iterator[Group]:
+        """What runs, by partition."""
+        return (group for group in self.running if group is not None)

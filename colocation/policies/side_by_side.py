@@ -6,7 +6,7 @@ now does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from surplus.colocation.frame.decision import NOTHING, Decision
@@ -14,7 +14,6 @@ from surplus.colocation.frame.deployment import Assignment, Deployment
 from surplus.colocation.frame.dispatcher import Context
 from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.state import State
-from surplus.colocation.frame.work import Group
 from surplus.colocation.policies.batching import Batches, give_up
 
 
@@ -82,7 +81,7 @@ class SideBySide:
         device = partitions[own[0].partition].device
         return sum(
             partitions[group.partition].share_percent
-            for group in _running(state)
+            for group in state.groups
             if partitions[group.partition].device == device
         )
 
@@ -98,7 +97,3 @@ class SideBySide:
             queries, took_ns = next(self._batches.prefixes(*batch))
             return give_up(queries[0], state.now_ns, took_ns)
         return Ready(who.partition, share_percent, *(found or self._batches.longest(*batch)))
-
-
-def _running(state: State) -> Iterator[Group]:
-    return (group for group in state.running if group is not None)

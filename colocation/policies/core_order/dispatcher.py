@@ -80,7 +80,7 @@ class CoreOrder:
     ) -> Iterator[tuple[RunOrder, Query, int]]:
         """Those that wait in part and may be in time."""
         begun = self._begun[service]
-        running = _running(state)
+        running = _running(state) if begun else ()
         for query in list(begun.values()):
             if query.id in running:
                 continue
@@ -127,8 +127,7 @@ class CoreOrder:
 
 def _running(state: State) -> set[int]:
     """Indices of the queries that run."""
-    groups = (group for group in state.running if group is not None)
-    return {query.id for group in groups for piece in group.pieces for query in piece.queries}
+    return {query.id for group in state.groups for piece in group.pieces for query in piece.queries}
 
 
 def _places(context: Context, names: Sequence[str]) -> frozenset[int]:

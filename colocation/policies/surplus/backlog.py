@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from surplus.colocation.frame.query import Query
-from surplus.colocation.frame.state import Waiting
+from surplus.colocation.frame.state import Waiting, urgency
 
 
 class Backlog(NamedTuple):
@@ -38,11 +38,11 @@ class Backlog(NamedTuple):
 
     def end_ns(self, query: Query, waiting: Sequence[Waiting]) -> float:
         """When a query ends, which is one of those that wait."""
-        key = (query.deadline_ns, query.id)
+        key = urgency(query)
         work = self.held
         for queue in waiting:
             for other in queue:
-                if (other.deadline_ns, other.id) >= key:
+                if urgency(other) >= key:
                     break
                 work += self.works[other.service]
         return self.now_ns + work / self.percent + self.alone_ns[query.service]
@@ -50,7 +50,7 @@ class Backlog(NamedTuple):
     def harms(self, query: Query, waiting: Sequence[Waiting]) -> bool:
         """Whether somebody who is due later is in time only without it."""
         due = sorted((q.deadline_ns, q.id, q.service) for queue in waiting for q in queue)
-        key = (query.deadline_ns, query.id)
+        key = urgency(query)
         own_ns = self.works[query.service] / self.percent
         work = self.held
         for deadline_ns, number, service in due:
