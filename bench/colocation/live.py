@@ -3,7 +3,8 @@
 ``python -m bench colocation_live [SCENARIO ...]``: of bench/configs/colocation/live. First what the
 machine takes is measured (engine colocate profile), then each registered policy that can serve the
 scenario is served by the engine in real time, and simulated. A row is a policy; the same command
-goes on where it was stopped.
+goes on where it was stopped. ``--times 2`` has queries come twice as often, in a table of its own:
+a scenario is easy on a faster machine than it was written for.
 
 The machine's speed wanders by a quarter within seconds. So the simulation beside a live run takes
 its speed from the run itself (``infrastructure/pace.py``: time of groups over that of the profile,
@@ -74,6 +75,7 @@ CLOSE = 0.15
 POINT = 0.01
 """Violations that are nearer than this are alike, however few they are."""
 HELD, LOST = 0.99, 0.80
+TABLE, TIMES = "colocation_live", "times_"
 
 
 class Bench(NamedTuple):
@@ -237,18 +239,24 @@ def bars(name: str, rows: Sequence[Row]) -> Row:
     }
 
 
+def table_of(name: str, times: float = 1) -> str:
+    """The name of a scenario's table, where queries come so many times as often."""
+    return f"{TABLE}_{name}" + ("" if times == 1 else f"_{TIMES}{times:g}")
+
+
 def run(path: Path, args: argparse.Namespace) -> None:
     """Measure rows of one scenario's table that are missing, and store it when it is complete."""
     config = {"scenario": path.name, "rounds": args.rounds, "probes": args.probes}
-    table = Table(f"colocation_live_{path.stem}", config, ("policy",), anew=args.anew)
+    config |= {} if args.times == 1 else {"times": args.times}
+    table = Table(table_of(path.stem, args.times), config, ("policy",), anew=args.anew)
     keys: list[Key] = [(name,) for name in args.policies or policy_names()]
     asked = read_to_measure(path)
     assert asked.path is not None, "its services read measured profiles"
-    if args.anew or not asked.path.exists():
+    if (args.anew and args.times == 1) or not asked.path.exists():
         found = measure_scenario(asked, GroupMeasureParams(args.rounds), CACHE, print)
         asked.path.write_text(found.to_json(), encoding="utf-8")
     if table.missing(keys):
-        scenario = read_scenario(path)
+        scenario = read_scenario(path).scaled(args.times)
         backend = backend_of(scenario, CACHE)
         bench = informed(Bench(scenario, backend, args.probes, args.tries, args.quiet))
         fill_within(table, keys, lambda key: _told(measured(bench, key[0])), args.seconds)
@@ -264,13 +272,24 @@ def _told(row: Row) -> Row:
 
 def store_bars() -> None:
     """One row a scenario, of all tables that are complete."""
-    rows = []
-    for path in sorted(FOLDER.glob("*.toml")):
-        stored = result_file.path_of(f"colocation_live_{path.stem}")
-        if stored.exists():
-            rows.append(bars(path.stem, result_file.read_rows(stored)))
-    result_file.write("colocation_live_bars", {"close": CLOSE, "point": POINT}, rows)
-    result_file.show("colocation_live_bars", rows)
+    rows = [
+        bars(label, result_file.read_rows(stored))
+        for path in sorted(FOLDER.glob("*.toml"))
+        for label, stored in stored_of(path.stem)
+    ]
+    result_file.write(f"{TABLE}_bars", {"close": CLOSE, "point": POINT}, rows)
+    result_file.show(f"{TABLE}_bars", rows)
+
+
+def stored_of(name: str) -> list[tuple[str, Path]]:
+    """A scenario's tables as they are called and where they are, at all loads."""
+    plain = result_file.path_of(table_of(name))
+    found = [(name, plain)] if plain.exists() else []
+    for path in sorted(result_file.RESULTS.glob(f"{TABLE}_{name}_{TIMES}*.json*")):
+        times = path.name.partition(TIMES)[2].partition(".json")[0]
+        if not times.endswith(".part"):
+            found.append((f"{name}, {times} times as often", path))
+    return found
 
 
 def main() -> None:
@@ -283,6 +302,7 @@ def main() -> None:
     add("--probes", type=int, default=PROBES, help="samples before and after each run")
     add("--tries", type=int, default=TRIES, help="runs of a policy until one is quiet")
     add("--quiet", type=float, default=QUIET, help="what other processes may have of the cores")
+    add("--times", type=float, default=1, metavar="X", help="as many queries (%(default)g)")
     add("--anew", action="store_true", help="drop earlier rows and the profile")
     add("--bars", action="store_true", help="only sum up what is stored")
     add_budget(parser)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from bench.colocation.live import FOLDER as SCENARIOS
-from bench.colocation.live import _agrees, _ratio, _refused, bars
+from bench.colocation.live import _agrees, _ratio, _refused, bars, stored_of, table_of
 from bench.colocation.out_of_sample import earlier, errors, predictions, simulated_at
+from bench.infrastructure import result_file
 from bench.infrastructure.bystanders import Bystanders
 from surplus.colocation import read_scenario
 from surplus.colocation.scenarios.live_file import read_to_measure
@@ -40,6 +41,18 @@ def test_every_live_scenario_can_be_measured(path: Path) -> None:
     assert all(
         batch[-1] == most for batch, most in zip(asked.batches, asked.most_items, strict=True)
     )
+
+
+def test_tables_at_all_loads_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result_file, "RESULTS", tmp_path)
+    assert stored_of("four") == []
+    for name in ("four", "four_shares"):
+        for times in (1, 1.5):
+            (tmp_path / f"{table_of(name, times)}.json").touch()
+    (tmp_path / f"{table_of('four', 2)}.part.json").touch()
+    found = dict(stored_of("four"))
+    assert list(found) == ["four", "four, 1.5 times as often"]
+    assert found["four"].name == "colocation_live_four.json"
 
 
 @pytest.mark.parametrize(
