@@ -21,6 +21,9 @@ from surplus.engine.scheduling.live_model import LiveModel, LiveModelParams, loa
 from surplus.engine.scheduling.place import Place
 from surplus.engine.scheduling.stacking import Arrays
 
+MOST_SHARES = 100
+"""Of a device that run side by side: a hundredth is the smallest."""
+
 
 def places(
     text: str,
@@ -37,8 +40,8 @@ def places(
     lanes : sequence of int
         By device of the scenario.
     by_share : bool
-        Whether partitions are shares of the devices' processors: their streams do not slow each
-        other then, as none has what another one has.
+        Whether partitions are shares of the devices' processors: each has a stream of its own
+        then, whatever the string says, and they do not slow each other.
 
     Raises
     ------
@@ -47,30 +50,32 @@ def places(
     DeviceError
         If the string is not understood.
     """
-    specs = parse_devices(text)
-    meant = [(i, spec) for i, spec in enumerate(specs) if not spec.traits.is_host]
-    meant = meant or [(0, specs[0])]
+    specs = list(parse_devices(text))
+    meant = [i for i, spec in enumerate(specs) if not spec.traits.is_host] or [0]
     if len(meant) != len(lanes):
         raise ConfigError(f"devices {text!r} are {len(meant)}, the scenario has {len(lanes)}")
-    for (_, spec), count in zip(meant, lanes, strict=True):
-        if spec.lanes < count:
-            raise ConfigError(f"device {spec.name!r} has {spec.lanes} lanes, not {count}")
+    for index, count in zip(meant, lanes, strict=True):
+        if specs[index].lanes < count:
+            name, found = specs[index].name, specs[index].lanes
+            raise ConfigError(f"device {name!r} has {found} lanes, not {count}")
     if by_share:
-        emulation = replace(emulation or EmulationParams(), slowdown=())
-        if any(not spec.traits.is_emulated for _, spec in meant):
+        if any(not specs[index].traits.is_emulated for index in meant):
             raise ConfigError(f"devices {text!r}: only emulated GPUs have shares of processors")
+        emulation = replace(emulation or EmulationParams(), slowdown=())
+        for index in meant:
+            specs[index] = replace(specs[index], lanes=MOST_SHARES)
     machine = machine_for(specs, emulation)
     with_host = any(part.strip().startswith("cpu") for part in text.split(","))
     return tuple(
         Place(
             machine,
-            spec,
+            specs[index],
             index,
             tuple(specs),
             by_share=by_share,
-            with_host=with_host and not spec.traits.is_host,
+            with_host=with_host and not specs[index].traits.is_host,
         )
-        for index, spec in meant
+        for index in meant
     )
 
 

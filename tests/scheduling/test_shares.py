@@ -92,6 +92,13 @@ def test_partitions_of_any_share_answer(tmp_path: Path) -> None:
     stage.expect(first, second)
 
 
+def test_each_share_has_a_stream_of_its_own() -> None:
+    """They waited for each other's streams, which their simulation did not."""
+    (place,) = places("emulated:gpu[t4]:2", [1], by_share=True)
+    assert place.spec == place.devices[place.index]
+    assert place.spec.lanes == 100
+
+
 def test_a_cpu_has_no_shares_of_processors() -> None:
     with pytest.raises(ConfigError, match="only emulated GPUs"):
         places("cpu:2", [1], by_share=True)
