@@ -6,12 +6,10 @@ from typing import Any
 
 from surplus.colocation.foresight.ways import way
 from surplus.colocation.frame.decision import NOTHING, Decision, Drop
-from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.dispatcher import DISPATCHERS, Context, Dispatcher
 from surplus.colocation.frame.event import Event, EventKind
 from surplus.colocation.frame.state import State
 from surplus.colocation.policies.surplus.dispatcher import Priced
-from surplus.colocation.policies.surplus.promised import Promised
 
 _PRICED = "priced"
 _PROMISED = "promised"
@@ -28,8 +26,8 @@ class Foresighted:
     Parameters
     ----------
     **options
-        Of ``priced``, wherever that serves: weights, a guarantee. With ``promise`` ``promised``
-        serves, on the deployment of whichever way it is; but not where cores are claimed.
+        Of ``priced``, wherever that serves: weights, a guarantee. With ``promise`` that is
+        ``promised``; the planner, which is told as well, then knows no other ways.
     """
 
     def __init__(self, context: Context, **options: Any) -> None:
@@ -64,20 +62,11 @@ class Foresighted:
         """To the dispatcher of another mode."""
         first, self._mode = not self._mode, state.deployment.mode
         spec = way(self._mode)
-        before, self._own = self._own, self._for(state.deployment)
+        self._own = self._made(spec.dispatcher, dict(spec.dispatcher_options))
         self._parts = spec.runs_parts and not isinstance(self._own, Priced)
-        if isinstance(self._own, Promised) and isinstance(before, Promised):
-            self._own.take_over(before)
         waits = not first and not isinstance(self._own, Priced)
         running = (group.id for group in state.groups)
         self._before = frozenset(running if waits else ())
-
-    def _for(self, deployment: Deployment) -> Dispatcher:
-        spec = way(deployment.mode)
-        promised = "promise" in self._options and not any(p.cores for p in deployment.partitions)
-        if promised and spec.dispatcher != _PRICED:
-            return self._made(_PRICED, {})
-        return self._made(spec.dispatcher, dict(spec.dispatcher_options))
 
     def _made(self, kind: str, options: dict[str, Any]) -> Dispatcher:
         if kind != _PRICED:

@@ -14,7 +14,14 @@ from surplus.colocation.foresight.imagined import (
     imagined_load,
 )
 from surplus.colocation.foresight.race import Heat, winner
-from surplus.colocation.foresight.ways import of_papers, told, way, ways_for
+from surplus.colocation.foresight.ways import (
+    of_papers,
+    of_promises,
+    promising,
+    told,
+    way,
+    ways_for,
+)
 from surplus.colocation.frame.controller import PolicyError
 from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.planner import PLANNERS, Demand
@@ -45,10 +52,14 @@ class Foresight:
     ----------
     path : str, optional
         A latency model of groups, as of the predictor ``overlap``.
+    promise : float, optional
+        That queries get. Then only ways are tried that it can be made for, and none when asked
+        again: what is learnt to be safe under one is not so under another.
     """
 
-    def __init__(self, path: str | None = None) -> None:
+    def __init__(self, path: str | None = None, promise: float | None = None) -> None:
         self._path = path
+        self._promise = promise
 
     def plan(self, demand: Demand) -> Deployment:
         """Try, choose, and let the chosen way's planner plan.
@@ -65,12 +76,12 @@ class Foresight:
 
     def _way(self, demand: Demand) -> str:
         now = demand.previous.mode if demand.previous is not None else ""
-        if now and demand.hurried:
+        if now and (demand.hurried or self._promise is not None):
             return now
         asked = replace(demand, previous=None, hurried=False)
         if now:
             asked = replace(asked, rates_per_s=_rounded(demand.rates_per_s))
-        return _chosen(asked, self._path, now)
+        return _chosen(asked, self._path, self._promise, now)
 
 
 def _rounded(rates_per_s: Sequence[float]) -> tuple[float, ...]:
@@ -82,9 +93,11 @@ def _rounded(rates_per_s: Sequence[float]) -> tuple[float, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _chosen(demand: Demand, path: str | None, now: str) -> str:
+def _chosen(demand: Demand, path: str | None, promise: float | None, now: str) -> str:
     """Of all ways; remembered, as a server and its tests plan for the same demand many times."""
     ways = ways_for(demand, path is not None)
+    if promise is not None:
+        ways = of_promises(ways)
     told_ = {} if path is None else {"path": path}
     predictor = PREDICTORS.make("foresight", demand.services, demand.profiles, **told_)
     truth = believed_truth(demand, predictor, path is not None, _SEED)
@@ -97,8 +110,9 @@ def _chosen(demand: Demand, path: str | None, now: str) -> str:
             load = imagined_load(demand, heat.queries, _SEED + number, heat.burst)
             beside = believed_interference(demand, heat.neighbours)
             settings.append(Setting(demand, load, truth, beside))
+        spec = way(name) if promise is None else promising(way(name), promise)
         try:
-            run = simulate(settings[number], told(way(name), "foresight", told_))
+            run = simulate(settings[number], told(spec, "foresight", told_))
         except ValueError:
             return None
         except PolicyError as error:  # a bug, for which a server does not stop

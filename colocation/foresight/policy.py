@@ -7,5 +7,9 @@ from surplus.colocation.foresight import planner as planner
 from surplus.colocation.foresight import predictor as predictor
 from surplus.colocation.policies.names import PolicySpec, add_policy
 
-add_policy(PolicySpec("surplus", "foresight", planner="foresight", predictor="foresight"))
+add_policy(
+    PolicySpec(
+        "surplus", "foresight", planner="foresight", predictor="foresight", shared=("promise",)
+    )
+)
 add_policy(PolicySpec("priced", "priced", planner="columns", predictor="serial"))

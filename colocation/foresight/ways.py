@@ -122,6 +122,17 @@ def ways_for(demand: Demand, groups: bool) -> list[str]:
     return found
 
 
+def of_promises(ways: Iterable[str]) -> list[str]:
+    """Those on whose deployments promises are made by what all devices are asked for."""
+    return [name for name in ways if name in _OWN and _WAYS[name].planner == "columns"]
+
+
+def promising(spec: PolicySpec, promise: float) -> PolicySpec:
+    """One of those ways, with a promise."""
+    options = {**spec.dispatcher_options, "promise": promise}
+    return replace(spec, dispatcher="promised", dispatcher_options=options)
+
+
 def of_papers(ways: Iterable[str]) -> list[str]:
     """Those that are no tempers of our own rule."""
     return [name for name in ways if name not in _OWN]

@@ -13,7 +13,13 @@ Options = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class PolicySpec:
-    """What a policy is made of; the names are those of the registries."""
+    """What a policy is made of; the names are those of the registries.
+
+    Parameters
+    ----------
+    shared : tuple of str
+        Options of the dispatcher that its planner is told, too.
+    """
 
     name: str
     dispatcher: str
@@ -22,6 +28,7 @@ class PolicySpec:
     planner_options: Options = field(default_factory=dict)
     predictor: str = "serial"
     predictor_options: Options = field(default_factory=dict)
+    shared: tuple[str, ...] = ()
 
     @property
     def runs_parts(self) -> bool:
@@ -76,7 +83,12 @@ def with_options(spec: PolicySpec, own: Options) -> PolicySpec:
         before = {} if kind is not None else getattr(spec, f"{part}_options")
         changed = {part: kind or getattr(spec, part), f"{part}_options": {**before, **table}}
         spec = replace(spec, **changed)
-    return replace(spec, dispatcher_options={**spec.dispatcher_options, **rest})
+    shared = {name: rest[name] for name in spec.shared if name in rest}
+    return replace(
+        spec,
+        dispatcher_options={**spec.dispatcher_options, **rest},
+        planner_options={**spec.planner_options, **shared},
+    )
 
 
 for _name in ("fcfs", "sjf", "edf", "temporal", "fixed_batch"):

@@ -258,10 +258,9 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize("promise", [{}, {"promise": 0.9}], ids=["", "promised"])
 @pytest.mark.parametrize(("device", "name"), WAYS, ids=lambda value: getattr(value, "name", value))
 def test_going_over_to_and_from_every_way_is_sound(
-    monkeypatch: pytest.MonkeyPatch, device: ServingDevice, name: str, promise: dict[str, float]
+    monkeypatch: pytest.MonkeyPatch, device: ServingDevice, name: str
 ) -> None:
     def turns(own: planner.Foresight, demand: Demand) -> str:
         return name if demand.previous is None or demand.previous.mode != name else "columns"
@@ -274,13 +273,12 @@ def test_going_over_to_and_from_every_way_is_sound(
         demand=replace(made.demand, devices=(device,)),
         reorganisation=ReorganisationParams(60 * MS, 5 * MS, 0.0, 20 * MS, 1),
     )
-    spec = replace(policy_spec("surplus"), dispatcher_options=promise)
     try:
         way_setup = set_up(setting.demand, way(name))
     except ValueError:
         pytest.skip("this way cannot serve here")  # nor would the planner have chosen it
     assert way_setup.deployment.assignments
-    run = simulate(setting, spec)
+    run = simulate(setting, policy_spec("surplus"))
     check_run(setting.load, setting.demand.services, run.deployment, run.record)
     modes = {view.mode for _, view in run.record.views}
     assert modes == {name, "columns"}

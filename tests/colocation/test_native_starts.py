@@ -9,7 +9,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bench.colocation.many_services import many_services
-from bench.colocation.wrong_profiles import wrong
 from surplus.colocation import simulate
 from surplus.colocation.foresight.ways import way
 from surplus.colocation.frame.decision import Decision
@@ -81,27 +80,6 @@ class Both:
         return found
 
 
-class Heirs(Both):
-    """After some events others ask, which take over what both have promised and learnt."""
-
-    def __init__(self, kind: type[Priced], context: Context, options: dict[str, Any]) -> None:
-        super().__init__(kind, context, options)
-        self._events = 0
-
-    def decide(self, state: State, event: Event) -> Decision:
-        self._events += 1
-        if self._events % 40 == 0:
-            self._native = self._heir(self._native, native=True)
-            self._twin = self._heir(self._twin, native=False)
-        return super().decide(state, event)
-
-    def _heir(self, before: Priced, *, native: bool) -> Priced:
-        assert isinstance(before, Promised)
-        heir = Promised(self._context, **self._options, native=native)
-        heir.take_over(before)
-        return heir
-
-
 def run_both(
     setting: Setting,
     name: str,
@@ -163,12 +141,6 @@ def test_they_choose_the_same_among_many(load: float, name: str, items: tuple[in
 @pytest.mark.parametrize("items", [(1,), (1, 2, 5)])
 def test_they_give_up_the_same_for_larger_batches(items: tuple[int, ...]) -> None:
     assert run_both(many_services(4, 1, 1.5, 800, items).setting(), "columns", {}).skipped
-
-
-def test_they_choose_the_same_by_what_others_have_learnt() -> None:
-    setting = wrong(many_services(12, 3, 2.0, 400, (1,)).setting(), seed=0)
-    both = run_both(setting, "columns", {}, Promised, Heirs)
-    assert both.starts > 30
 
 
 def test_they_count_those_who_would_come_too_late(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from surplus.colocation import policy_spec, simulate
+from surplus.colocation.foresight import planner
 from surplus.colocation.frame.query import Outcome, Query
+from surplus.colocation.policies.names import with_options
 from surplus.colocation.policies.surplus.promises import Promises
 from surplus.colocation.results.validate import check_run
 from surplus.colocation.simulation.simulator import Run, Setting
@@ -80,9 +82,35 @@ def test_promises_cost_little_where_there_is_too_much_to_do() -> None:
 
 
 def test_the_policy_that_chooses_promises_as_well() -> None:
-    made = setting(4.0, (1.0,))
-    spec = replace(policy_spec("surplus"), dispatcher_options={"promise": 0.95})
-    assert broken(simulate(made, spec), made) < 0.06
+    made = setting(4.0, (1.0, 1.3, 0.9, 1.5))
+    done = simulate(made, with_options(policy_spec("surplus"), {"promise": 0.95}))
+    check_run(made.load, made.demand.services, done.deployment, done.record)
+    assert broken(done, made) < 0.06
+
+
+def test_with_a_promise_only_ways_are_tried_that_it_is_made_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(planner, "ways_for", lambda demand, groups: ["static", "edf", "columns"])
+    demand = setting(1.0, (1.0,)).demand
+    assert planner.Foresight(promise=0.95).plan(demand).mode == "columns"
+
+
+def test_with_a_promise_it_stays_with_its_way_of_serving(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is safe under one is not under another."""
+    monkeypatch.setattr(planner, "_chosen", lambda *asked: "static" if asked[-1] else "columns")
+    demand = setting(2.0, (1.0,)).demand
+    modes = []
+    for own in (planner.Foresight(promise=0.95), planner.Foresight()):
+        first = own.plan(demand)
+        modes.append((first.mode, own.plan(replace(demand, previous=first)).mode))
+    assert modes == [("columns", "columns"), ("columns", "static")]
+
+
+def test_a_promise_is_told_to_the_planner_that_chooses() -> None:
+    told = with_options(policy_spec("surplus"), {"promise": 0.9, "guarantee": 0.5})
+    assert told.planner_options == {"promise": 0.9}
+    assert told.dispatcher_options == {"promise": 0.9, "guarantee": 0.5}
 
 
 @pytest.mark.parametrize("probability", [0.0, 1.0, -1.0])
@@ -133,7 +161,7 @@ def test_a_burst_is_paid_in_part() -> None:
     queries = [asked(number) for number in range(200)]
     assert all(own.admits(query, 0.5, 0.9) for query in queries)
     own.ended(queries[:100], 101)
-    own.ended(queries[100:110], 100)
+    own.ended(queries[100:125], 100)
     assert own.thresholds == [pytest.approx(0.05 - 5 * 0.05)]
 
 

@@ -32,12 +32,6 @@ class TimeRatios:
         self.bound = [1.0] * services
         self._trackers = [QuantileTracker(sure) for _ in range(services)]
 
-    def take_over(self, other: TimeRatios) -> None:
-        """Know what another one has learnt, of the same services."""
-        self.mean[:] = other.mean
-        self.bound[:] = other.bound
-        self._trackers = other._trackers
-
     def took(self, service: int, predicted_ns: int, took_ns: int) -> None:
         """Learn from a group of one service; ``predicted_ns`` is of the profile alone."""
         if predicted_ns <= 0:

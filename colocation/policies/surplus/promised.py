@@ -48,15 +48,6 @@ class Promised(Priced):
         self._crowded = Market(self._market.values, self._market.horizon_ns)
         self._met: Event | None = None
 
-    def take_over(self, other: Promised) -> None:
-        """Keep the promises of another one, by what that has learnt."""
-        self._promises = other._promises
-        self._offered, self._admitted = other._offered, other._admitted
-        self._crowded = other._crowded
-        self._ratios.take_over(other._ratios)
-        for service in range(len(self._services)):
-            self._starts.learnt(service)
-
     def decide(self, state: State, event: Event) -> Decision:
         """At the door, then as ``priced``."""
         if state.deployment is not self._deployment:

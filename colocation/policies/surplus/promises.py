@@ -29,7 +29,7 @@ _LEAST_SLACK = -0.25
 too many are admitted when the load is not."""
 _FIRST_SLACK = 0.0
 _OF_REFUSED = 0.5
-_MOST_OWED = 5.0
+_MOST_OWED = 20.0
 """Of a burst: to pay off all of it would refuse thousands for what is over."""
 
 
@@ -110,12 +110,9 @@ class Promises:
             self._made.pop(query.id, None)
 
     def forget(self) -> None:
-        """Learn nothing from what was promised before: devices or services are others now.
-
-        What was learnt to be safe there need not be here; what was not, is not here either.
-        """
+        """Begin again: devices or services are others now."""
         self._made.clear()
-        self.thresholds = [max(_FIRST_SLACK, threshold) for threshold in self.thresholds]
+        self.thresholds = [_FIRST_SLACK] * len(self.thresholds)
 
     def _kept(self, service: int, count: float = 1.0) -> None:
         if self._debts[service] > 0:
