@@ -14,14 +14,7 @@ from surplus.colocation.foresight.imagined import (
     imagined_load,
 )
 from surplus.colocation.foresight.race import Heat, winner
-from surplus.colocation.foresight.ways import (
-    of_papers,
-    of_promises,
-    promising,
-    told,
-    way,
-    ways_for,
-)
+from surplus.colocation.foresight.ways import of_papers, on_demand, promising, told, way, ways_for
 from surplus.colocation.frame.controller import PolicyError
 from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.planner import PLANNERS, Demand
@@ -45,7 +38,8 @@ _SEED = 20_261
 class Foresight:
     """Says in the deployment's ``mode`` which way it is for.
 
-    Asked again it tries again, but stays with its way unless another is better by two points; in a
+    Asked again it tries again, but stays with its way unless one of our own is better by two points
+    on devices that are not divided, as the rates of the last seconds are not those to come; in a
     hurry it stays without trying.
 
     Parameters
@@ -97,7 +91,7 @@ def _chosen(demand: Demand, path: str | None, promise: float | None, now: str) -
     """Of all ways; remembered, as a server and its tests plan for the same demand many times."""
     ways = ways_for(demand, path is not None)
     if promise is not None:
-        ways = of_promises(ways)
+        ways = on_demand(ways)
     told_ = {} if path is None else {"path": path}
     predictor = PREDICTORS.make("foresight", demand.services, demand.profiles, **told_)
     truth = believed_truth(demand, predictor, path is not None, _SEED)
@@ -123,4 +117,5 @@ def _chosen(demand: Demand, path: str | None, promise: float | None, now: str) -
 
     if not now:
         return winner(ways, trial, heats, _LEAD, of_papers(ways))
-    return winner([now, *(name for name in ways if name != now)], trial, heats, _LEAD_AGAIN)
+    others = (name for name in on_demand(ways) if name != now)
+    return winner([now, *others], trial, heats, _LEAD_AGAIN)

@@ -122,13 +122,13 @@ def ways_for(demand: Demand, groups: bool) -> list[str]:
     return found
 
 
-def of_promises(ways: Iterable[str]) -> list[str]:
-    """Those on whose deployments promises are made by what all devices are asked for."""
+def on_demand(ways: Iterable[str]) -> list[str]:
+    """Our own on devices that are not divided for the rates of the moment."""
     return [name for name in ways if name in _OWN and _WAYS[name].planner == "columns"]
 
 
 def promising(spec: PolicySpec, promise: float) -> PolicySpec:
-    """One of those ways, with a promise."""
+    """One of ours with a promise, which is made by what all devices are asked for."""
     options = {**spec.dispatcher_options, "promise": promise}
     return replace(spec, dispatcher="promised", dispatcher_options=options)
 

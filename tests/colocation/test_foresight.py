@@ -241,6 +241,15 @@ def test_a_load_that_changes_makes_another_way_the_best(monkeypatch: pytest.Monk
     assert in_time(run) > 1.3 * in_time(stayed)
 
 
+def test_asked_again_it_divides_no_devices_for_what_it_saw_a_moment_ago(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(planner, "winner", lambda ways, trial, heats, lead: ways)
+    monkeypatch.setattr(planner, "ways_for", lambda demand, groups: ["gpulets", "edf", "columns"])
+    again = planner._chosen.__wrapped__
+    assert again(SETTING.demand, None, None, "sjf_drop") == ["sjf_drop", "columns"]
+
+
 def in_time(run: Run) -> int:
     return sum(outcome == Outcome.IN_TIME for outcome in run.record.outcome)
 
