@@ -150,10 +150,17 @@ def test_a_light_load_does_not_make_it_promise_all() -> None:
     queries = [asked(number) for number in range(50)]
     assert all(own.admits(query, 0.9, 0.9) for query in queries)
     own.ended(queries, 100)
-    assert not own.admits(asked(50), -0.5, 0.9)
-    assert own.admits(asked(51), -0.1, 0.9)
-    own.forget()  # it is another machine now
-    assert not own.admits(asked(52), -0.1, 0.9)
+    assert not own.admits(asked(50), -0.1, 0.9)
+    assert own.admits(asked(51), 0.0, 0.9)
+
+
+def test_on_another_machine_it_begins_again() -> None:
+    own = Promises(1, 0.5, step=1.0)
+    assert own.admits(asked(0), 0.4, 0.9)
+    own.ended([asked(0)], 101)
+    assert not own.admits(asked(1), 0.4, 0.9)
+    own.forget()
+    assert own.admits(asked(2), 0.4, 0.9)
 
 
 def test_a_burst_is_paid_in_part() -> None:
@@ -161,8 +168,10 @@ def test_a_burst_is_paid_in_part() -> None:
     queries = [asked(number) for number in range(200)]
     assert all(own.admits(query, 0.5, 0.9) for query in queries)
     own.ended(queries[:100], 101)
-    own.ended(queries[100:125], 100)
-    assert own.thresholds == [pytest.approx(0.05 - 5 * 0.05)]
+    own.ended(queries[100:105], 100)
+    assert own.thresholds == [pytest.approx(0.05)]
+    own.ended(queries[105:106], 100)
+    assert own.thresholds == [pytest.approx(0.0)]
 
 
 def test_who_is_shut_out_comes_in_again() -> None:

@@ -24,12 +24,11 @@ from collections.abc import Iterable
 
 from surplus.colocation.frame.query import Query
 
-_LEAST_SLACK = -0.25
+_LEAST_SLACK = 0.0
 """While the load is light no promise is broken: without an end a threshold would fall so far that
-too many are admitted when the load is not."""
-_FIRST_SLACK = 0.0
+too many are admitted when the load is not. Who is predicted to be late is promised nothing."""
 _OF_REFUSED = 0.5
-_MOST_OWED = 20.0
+_MOST_OWED = 5.0
 """Of a burst: to pay off all of it would refuse thousands for what is over."""
 
 
@@ -66,7 +65,7 @@ class Promises:
         self._most = [1.0] * services
         self._rises = [0] * services
         self._made: dict[int, int] = {}
-        self.thresholds = [_FIRST_SLACK] * services
+        self.thresholds = [_LEAST_SLACK] * services
 
     def admits(self, query: Query, slack: float, most: float) -> bool:
         """Promise, if it can be promised.
@@ -112,7 +111,7 @@ class Promises:
     def forget(self) -> None:
         """Begin again: devices or services are others now."""
         self._made.clear()
-        self.thresholds = [_FIRST_SLACK] * len(self.thresholds)
+        self.thresholds = [_LEAST_SLACK] * len(self.thresholds)
 
     def _kept(self, service: int, count: float = 1.0) -> None:
         if self._debts[service] > 0:
