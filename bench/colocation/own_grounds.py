@@ -1,0 +1,107 @@
+"""``surplus`` on each paper's own ground: the paper's scenarios, beside the paper's policy.
+
+``python -m bench colocation_own_grounds --data ABACUS_PAIRS --data FOLDER_OF_VELTAIR``
+
+A row is a scenario of bench/configs/colocation: what the paper's policy and ``surplus`` answer in
+time, and how fairly (Jain). Loads are the scenarios' own, cut as in ``colocation_all``. Where the
+paper's policy has a latency model of groups, ``surplus`` has the same. The same command goes on
+where it was stopped; ``--table`` shows what there is, by paper.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from bench.colocation.all import CONFIG, Folders, scenario_names, scenario_of, simulated
+from bench.infrastructure.resumable import Key, Row, Table
+from bench.safety.budget import add_budget, fill_within
+from surplus.colocation import Scenario
+
+PAPERS: Mapping[str, str] = {
+    "abacus_pairs": "abacus",
+    "abacus_many": "abacus",
+    "dstack": "dstack",
+    "gpulet": "gpulet_int",
+    "veltair": "veltair",
+}
+"""Folders of scenarios, and the policy of whom they are of."""
+OURS = "surplus"
+
+
+def measure(key: Key, data: Folders) -> Row:
+    """One scenario, by both."""
+    (name,) = key
+    paper = name.split("/")[0]
+    theirs, scenario = PAPERS[paper], scenario_of(name, data)
+    found = simulated(scenario, theirs)
+    own = simulated(knowing(scenario, theirs), OURS)
+    return {
+        "scenario": name,
+        "paper": paper,
+        "policy": theirs,
+        "in time": found["goodput"],
+        "surplus": own["goodput"],
+        "fairness": found["fairness"],
+        "surplus, fairness": own["fairness"],
+    }
+
+
+def knowing(scenario: Scenario, policy: str) -> Scenario:
+    """The scenario with ours knowing the latency model that a policy has there, if it has one."""
+    path: Any = scenario.policy_options.get(policy, {}).get("predictor", {}).get("path")
+    if path is None:
+        return scenario
+    told = {"planner": {"path": path}, "predictor": {"path": path}}
+    return replace(scenario, policy_options={**scenario.policy_options, OURS: told})
+
+
+def by_paper(rows: Sequence[Row]) -> list[Row]:
+    """A row a paper: both on the mean, and where ours is furthest below."""
+    papers = list(dict.fromkeys(row["paper"] for row in rows))
+    return [_summary(paper, [row for row in rows if row["paper"] == paper]) for paper in papers]
+
+
+def _summary(paper: str, rows: Sequence[Row]) -> Row:
+    worst = min(rows, key=lambda row: float(row["surplus"] - row["in time"]))
+    least = min(rows, key=lambda row: float(row["surplus, fairness"] - row["fairness"]))
+    return {
+        "paper": paper,
+        "policy": rows[0]["policy"],
+        "scenarios": len(rows),
+        "its % in time": f"{100 * fmean(row['in time'] for row in rows):.1f}",
+        "surplus": f"{100 * fmean(row['surplus'] for row in rows):.1f}",
+        "least ahead, points": f"{100 * (worst['surplus'] - worst['in time']):.1f}",
+        "its fairness": round(fmean(row["fairness"] for row in rows), 3),
+        "fairness of surplus": round(fmean(row["surplus, fairness"] for row in rows), 3),
+        "least fair beside it": f"{least['surplus, fairness'] - least['fairness']:.3f}",
+    }
+
+
+def main() -> int:
+    """Fill the table, or show what there is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    add = parser.add_argument
+    add("--data", type=Path, action="append", default=[], metavar="DIR", help="what {data} means")
+    add("--only", default="", metavar="PREFIX", help="scenarios that begin so")
+    add("--table", action="store_true", help="show what has been measured")
+    add("--store", action="store_true", help="put the rows so far in the place of the results")
+    add_budget(parser)
+    args = parser.parse_args()
+    table = Table("colocation_own_ground_rows", CONFIG, ("scenario",))
+    names = [name for name in scenario_names(args.only) if name.split("/")[0] in PAPERS]
+    keys: list[Key] = [(name,) for name in names]
+    if not args.table:
+        data = tuple(args.data)
+        fill_within(table, keys, lambda key: measure(key, data), args.seconds, whole=False)
+    table.sum_up("colocation_own_grounds", keys, by_paper(table.rows), store=args.store)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
