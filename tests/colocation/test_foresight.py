@@ -302,6 +302,14 @@ def test_our_rule_is_tried_with_time_that_is_scarce() -> None:
     assert chosen > 1.03 * plain
 
 
+def test_no_latency_model_of_groups_is_asked_for_single_operators() -> None:
+    demand = replace(SETTING.demand, services=tuple(PARTS))
+    assert "core_order" in ways_for(demand, groups=False)
+    knowing = ways_for(demand, groups=True)
+    assert "core_order" not in knowing
+    assert "abacus" in knowing
+
+
 def test_the_ideal_division_is_tried_and_its_search_is_bounded() -> None:
     spec = way("ideal")
     assert spec.dispatcher == policy_spec("gpulet_ideal").dispatcher
