@@ -17,9 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from bench.colocation.scenario_tables import Folders, read_with, scenarios_parser
 from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Key, Row, Table
-from bench.safety.budget import add_budget, fill_within
+from bench.safety.budget import fill_within
 from surplus.colocation import Scenario, policy_names, read_scenario
 from surplus.colocation.clairvoyant import scenario_bound
 from surplus.colocation.frame.clock import NS_PER_S
@@ -32,9 +33,6 @@ TARGETS = 20
 """Loads last for so many queries on the mean, and so many times the longest target, at least."""
 CONFIG = {"queries": QUERIES, "targets": TARGETS}
 SHOWN = 3
-
-Folders = tuple[Path, ...]
-"""What ``{data}`` in scenarios may mean."""
 
 
 def scenario_names(only: str = "") -> list[str]:
@@ -53,13 +51,8 @@ def scenario_of(name: str, data: Folders) -> Scenario:
     ValueError
         If it cannot be read with any of the folders.
     """
-    reasons = []
-    for folder in data or (None,):
-        try:
-            return _cut(read_scenario(CONFIGS / f"{name}.toml", folder))
-        except ValueError as error:
-            reasons.append(str(error))
-    raise ValueError("; ".join(reasons))
+    path = CONFIGS / f"{name}.toml"
+    return read_with(data or (None,), lambda folder: _cut(read_scenario(path, folder)))
 
 
 def _cut(scenario: Scenario) -> Scenario:
@@ -131,16 +124,16 @@ def _best(name: str, rows: Sequence[Row]) -> Row:
     }
 
 
+def stored_parser(said: str | None) -> argparse.ArgumentParser:
+    """Options that say which of these scenarios; how far to go."""
+    parser = scenarios_parser(said)
+    parser.add_argument("--only", default="", metavar="PREFIX", help="scenarios that begin so")
+    return parser
+
+
 def main() -> int:
     """Fill the table, or show what there is of it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    add = parser.add_argument
-    add("--data", type=Path, action="append", default=[], metavar="DIR", help="what {data} means")
-    add("--only", default="", metavar="PREFIX", help="scenarios that begin so")
-    add("--table", action="store_true", help="show what has been measured")
-    add("--store", action="store_true", help="put the rows so far in the place of the results")
-    add_budget(parser)
-    args = parser.parse_args()
+    args = stored_parser(__doc__).parse_args()
     table = Table("colocation_all", CONFIG, ("scenario", "policy"))
     names = [BOUND, *policy_names()]
     keys = [(name, policy) for name in scenario_names(args.only) for policy in names]

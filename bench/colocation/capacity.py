@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from bench.colocation.drawn_scenarios import QUERIES, Folders, drawn_parser, whole
+from bench.colocation.drawn_scenarios import QUERIES, drawn_parser, whole
+from bench.colocation.scenario_tables import Folders, fill_and_sum_up
 from bench.infrastructure.resumable import Key, Row, Table
-from bench.safety.budget import fill_within
 from surplus.colocation import Scenario
 from surplus.colocation.families.normal_load import TARGET, at_load
 from surplus.colocation.results.capacity_search import (
@@ -103,14 +103,10 @@ def _summary(family: str, rows: Sequence[Row]) -> Row:
 
 def main() -> int:
     """Fill the table, or show what there is."""
-    parser = drawn_parser(__doc__, POLICIES)
-    args = parser.parse_args()
+    args = drawn_parser(__doc__, POLICIES).parse_args()
     table = Table("colocation_capacity_rows", CONFIG, ("family", "seed", "policy"))
     keys = [(f, s, p) for s in args.seeds for f in args.families for p in args.policies]
-    if not args.table:
-        data = tuple(args.data)
-        fill_within(table, keys, lambda key: measure(key, data), args.seconds, whole=False)
-    table.sum_up("colocation_capacity", keys, summaries(table.rows), store=args.store)
+    fill_and_sum_up(table, "colocation_capacity", keys, measure, summaries, args)
     return 0
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from bench.safety.budget import add_budget
+from bench.colocation.scenario_tables import Folders, read_with, scenarios_parser
 from surplus.colocation import Scenario
 from surplus.colocation.families.normal_load import full_scale
 from surplus.colocation.families.registry import SCENARIO_FAMILIES, family_scenario
@@ -17,9 +17,6 @@ from surplus.colocation.results.comparison import Compared
 MODELS = Path(__file__).parents[1] / "configs" / "colocation" / "abacus_models"
 QUERIES = 1500
 SEEDS = ("1000", "1001", "1002", "1003", "1004")
-
-Folders = tuple[Path, ...]
-"""What ``{data}`` may mean."""
 
 F = TypeVar("F")
 
@@ -32,13 +29,10 @@ def drawn(family: str, seed: int, data: Folders) -> Scenario:
     ValueError
         If they are in none of them.
     """
-    reasons = []
-    for folder in data if SCENARIO_FAMILIES[family].measured else (None,):
-        try:
-            return family_scenario(family, seed, MODELS, folder)
-        except ValueError as error:
-            reasons.append(str(error))
-    raise ValueError("; ".join(reasons) or f"family {family!r} needs --data")
+    folders = data if SCENARIO_FAMILIES[family].measured else (None,)
+    if not folders:
+        raise ValueError(f"family {family!r} needs --data")
+    return read_with(folders, lambda folder: family_scenario(family, seed, MODELS, folder))
 
 
 @lru_cache(maxsize=1)
@@ -63,16 +57,12 @@ def goodput(one: Compared) -> float:
 
 def drawn_parser(said: str | None, policies: Sequence[str] = ()) -> argparse.ArgumentParser:
     """Options that say which scenarios and, where there is a choice, policies; how far to go."""
-    parser = argparse.ArgumentParser(description=said)
+    parser = scenarios_parser(said)
     add = parser.add_argument
-    add("--data", type=Path, action="append", default=[], metavar="DIR", help="what {data} means")
     add("--families", type=words, default=list(SCENARIO_FAMILIES), metavar="NAME,...")
     if policies:
         add("--policies", type=words, default=list(policies), metavar="NAME,...", help="to compare")
     add("--seeds", type=words, default=list(SEEDS), metavar="N,...", help="of the generator")
-    add("--table", action="store_true", help="show what has been measured")
-    add("--store", action="store_true", help="put the rows so far in the place of the results")
-    add_budget(parser)
     return parser
 
 

@@ -285,10 +285,10 @@ def stored_of(name: str) -> list[tuple[str, Path]]:
     """A scenario's tables as they are called and where they are, at all loads."""
     plain = result_file.path_of(table_of(name))
     found = [(name, plain)] if plain.exists() else []
-    for path in sorted(result_file.RESULTS.glob(f"{TABLE}_{name}_{TIMES}*.json*")):
+    louder = result_file.RESULTS.glob(f"{TABLE}_{name}_{TIMES}*[0-9].json*")  # no .part.json
+    for path in sorted(louder):
         times = path.name.partition(TIMES)[2].partition(".json")[0]
-        if not times.endswith(".part"):
-            found.append((f"{name}, {times} times as often", path))
+        found.append((f"{name}, {times} times as often", path))
     return found
 
 

@@ -10,17 +10,15 @@ where it was stopped; ``--table`` shows what there is, by paper.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from bench.colocation.all import CONFIG, Folders, scenario_names, scenario_of, simulated
+from bench.colocation.all import CONFIG, scenario_names, scenario_of, simulated, stored_parser
+from bench.colocation.scenario_tables import Folders, fill_and_sum_up
 from bench.infrastructure.resumable import Key, Row, Table
-from bench.safety.budget import add_budget, fill_within
 from surplus.colocation import Scenario
 
 PAPERS: Mapping[str, str] = {
@@ -85,21 +83,11 @@ def _summary(paper: str, rows: Sequence[Row]) -> Row:
 
 def main() -> int:
     """Fill the table, or show what there is."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    add = parser.add_argument
-    add("--data", type=Path, action="append", default=[], metavar="DIR", help="what {data} means")
-    add("--only", default="", metavar="PREFIX", help="scenarios that begin so")
-    add("--table", action="store_true", help="show what has been measured")
-    add("--store", action="store_true", help="put the rows so far in the place of the results")
-    add_budget(parser)
-    args = parser.parse_args()
+    args = stored_parser(__doc__).parse_args()
     table = Table("colocation_own_ground_rows", CONFIG, ("scenario",))
     names = [name for name in scenario_names(args.only) if name.split("/")[0] in PAPERS]
     keys: list[Key] = [(name,) for name in names]
-    if not args.table:
-        data = tuple(args.data)
-        fill_within(table, keys, lambda key: measure(key, data), args.seconds, whole=False)
-    table.sum_up("colocation_own_grounds", keys, by_paper(table.rows), store=args.store)
+    fill_and_sum_up(table, "colocation_own_grounds", keys, measure, by_paper, args)
     return 0
 
 

@@ -25,13 +25,13 @@ from rich.console import Console
 
 from bench.colocation.drawn_scenarios import (
     QUERIES,
-    Folders,
     by_policy,
     drawn,
     drawn_parser,
     goodput,
     words,
 )
+from bench.colocation.scenario_tables import Folders
 from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Key, Row, Table
 from bench.safety.budget import fill_within

@@ -17,15 +17,14 @@ from statistics import fmean
 
 from bench.colocation.drawn_scenarios import (
     QUERIES,
-    Folders,
     by_policy,
     drawn_parser,
     goodput,
     whole,
     words,
 )
+from bench.colocation.scenario_tables import Folders, fill_and_sum_up
 from bench.infrastructure.resumable import Key, Row, Table
-from bench.safety.budget import fill_within
 from surplus.colocation import Setting, simulate
 from surplus.colocation.families.normal_load import at_load
 from surplus.colocation.frame.clock import NS_PER_S
@@ -100,14 +99,11 @@ def main() -> int:
     config = {**CONFIG, "policies": args.policies}
     table = Table("colocation_wrong_profile_rows", config, ("family", "seed", "load"))
     keys = [(f, s, x) for s in args.seeds for f in args.families for x in args.loads]
-    if not args.table:
-        data = tuple(args.data)
 
-        def row(key: Key) -> Row:
-            return measure(key, args.policies, data)
+    def row(key: Key, data: Folders) -> Row:
+        return measure(key, args.policies, data)
 
-        fill_within(table, keys, row, args.seconds, whole=False)
-    table.sum_up("colocation_wrong_profiles", keys, summaries(table.rows), store=args.store)
+    fill_and_sum_up(table, "colocation_wrong_profiles", keys, row, summaries, args)
     return 0
 
 

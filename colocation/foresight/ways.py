@@ -126,7 +126,7 @@ def ways_for(demand: Demand, groups: bool) -> list[str]:
 
 def on_demand(ways: Iterable[str]) -> list[str]:
     """Our own on devices that are not divided for the rates of the moment."""
-    return [name for name in ways if name in _OWN and _WAYS[name].planner == "columns"]
+    return [name for name in ways if name in _OWN and _OWN[name][0] == "columns"]
 
 
 def promising(spec: PolicySpec, promise: float) -> PolicySpec:
