@@ -20,6 +20,7 @@ from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.planner import PLANNERS, Demand
 from surplus.colocation.frame.predictor import PREDICTORS
 from surplus.colocation.frame.query import Outcome
+from surplus.colocation.policies.surplus.promises import check_promise
 from surplus.colocation.simulation.simulator import Setting, simulate
 
 _HEATS = (Heat(99, 250, 1.0), Heat(10, 700, 1.5), Heat(5, 1500, 1.0), Heat(5, 600, 1.0, 2.0))
@@ -49,9 +50,16 @@ class Foresight:
     promise : float, optional
         That queries get. Then only ways are tried that it can be made for, and none when asked
         again: what is learnt to be safe under one is not so under another.
+
+    Raises
+    ------
+    ValueError
+        If no such promise can be made.
     """
 
     def __init__(self, path: str | None = None, promise: float | None = None) -> None:
+        if promise is not None:
+            check_promise(promise)
         self._path = path
         self._promise = promise
 

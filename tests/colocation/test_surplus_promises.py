@@ -117,6 +117,8 @@ def test_a_promise_is_told_to_the_planner_that_chooses() -> None:
 def test_what_is_no_probability_is_refused(probability: float) -> None:
     with pytest.raises(ValueError, match="promise must be between 0 and 1"):
         Promises(1, probability)
+    with pytest.raises(ValueError, match="promise must be between 0 and 1"):
+        planner.Foresight(promise=probability)
 
 
 def asked(number: int) -> Query:

@@ -32,6 +32,18 @@ _MOST_OWED = 5.0
 """Of a burst: to pay off all of it would refuse thousands for what is over."""
 
 
+def check_promise(probability: float) -> None:
+    """Refuse what is no probability that could be promised.
+
+    Raises
+    ------
+    ValueError
+        If it is not between 0 and 1.
+    """
+    if not 0 < probability < 1:
+        raise ValueError(f"promise must be between 0 and 1, got {probability}")
+
+
 class Promises:
     """Thresholds, by service.
 
@@ -55,9 +67,9 @@ class Promises:
     """
 
     def __init__(self, services: int, probability: float, step: float = 0.05) -> None:
-        if not 0 < probability < 1 or not step > 0:
-            text = f"got {probability} and {step}"
-            raise ValueError(f"promise must be between 0 and 1, step > 0, {text}")
+        check_promise(probability)
+        if not step > 0:
+            raise ValueError(f"step must be > 0, got {step}")
         self._down = step * (1.0 - probability)
         self._up = step * probability
         self._paid = (1.0 - probability) / probability
