@@ -160,7 +160,7 @@ service.)")
            "As price_of_waiting of policies/surplus/prices.py: per_work and most.")
       .def("set_ratios", &Chooser::set_ratios, "service"_a, "mean"_a, "bound"_a)
       .def("set_given_up", &Chooser::set_given_up, "service"_a, "part"_a)
-      .def("set_owed", &Chooser::set_owed, "service"_a, "owed"_a)
+      .def("set_value", &Chooser::set_value, "service"_a, "value"_a)
       .def("warm", &Chooser::warm, "service"_a, "items"_a, "share_percent"_a, "most_items"_a,
            "Ask for the times of batches beforehand.")
       .def("next", &PythonChooser::choose, "waiting"_a, "now_ns"_a, "device"_a.none(),

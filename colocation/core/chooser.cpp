@@ -45,7 +45,7 @@ void Chooser::set_ratios(Count service, double mean, double bound) {
 
 void Chooser::set_given_up(Count service, double part) { market_.given_up.at(at(service)) = part; }
 
-void Chooser::set_owed(Count service, double owed) { market_.owed.at(at(service)) = owed; }
+void Chooser::set_value(Count service, double value) { market_.values.at(at(service)) = value; }
 
 void Chooser::warm(Count service, Count items, Count share, Count most_items) {
   static_cast<void>(times_.row(service, items, 0, share, most_items));

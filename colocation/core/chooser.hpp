@@ -49,7 +49,7 @@ class Chooser {
   void set_prices(double per_work, std::vector<double> per_ns);
   void set_ratios(Count service, double mean, double bound);
   void set_given_up(Count service, double part);
-  void set_owed(Count service, double owed);
+  void set_value(Count service, double value);
   /// Ask for the times of the batches of a place beforehand.
   void warm(Count service, Count items, Count share, Count most_items);
 

@@ -11,7 +11,6 @@ namespace colocation {
 namespace {
 
 constexpr double kUnworthy = 1e3;
-constexpr double kOwed = 1e4;
 constexpr double kLeastGain = 1e-3;
 constexpr double kLeastGood = 0.3;
 
@@ -227,7 +226,7 @@ double ColumnChoice::score(Count service, Count share, const FittingBatch& fitti
   const double typical_ns = market_.mean_ns != 0.0 ? market_.mean_ns : took_ns;
   double found = std::log(gain / work) - spare_ns / (params_.patience * typical_ns);
   if (value < market_.per_work * work) found -= kUnworthy;
-  return found + kOwed * market_.owed[at(service)];
+  return found;
 }
 
 }  // namespace colocation

@@ -1,4 +1,4 @@
-// What choices are weighed with: what was learnt, what is owed, what time costs.
+// What choices are weighed with: what was learnt, what queries are worth, what time costs.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,6 @@ struct Market {
         means(values.size(), 1.0),
         bounds(values.size(), 1.0),
         works(values.size(), 1.0),
-        owed(values.size(), 0.0),
         given_up(values.size(), 0.0),
         per_ns(values.size(), 0.0) {}
 
@@ -48,8 +47,6 @@ struct Market {
   std::vector<double> means, bounds;
   /// Percent times ns that a query holds in a good batch.
   std::vector<double> works;
-  /// Share of its queries that a service lacks to its guarantee.
-  std::vector<double> owed;
   /// Part of the queries that were given up of late.
   std::vector<double> given_up;
   /// Arrivals a nanosecond.

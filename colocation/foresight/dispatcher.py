@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from surplus.colocation.foresight.aim import OURS, served_by
 from surplus.colocation.foresight.ways import way
 from surplus.colocation.frame.decision import NOTHING, Decision, Drop
 from surplus.colocation.frame.dispatcher import DISPATCHERS, Context, Dispatcher
 from surplus.colocation.frame.event import Event, EventKind
 from surplus.colocation.frame.state import State
 from surplus.colocation.policies.surplus.dispatcher import Priced
-
-_PRICED = "priced"
-_PROMISED = "promised"
 
 
 @DISPATCHERS.register("foresight")
@@ -26,15 +24,15 @@ class Foresighted:
     Parameters
     ----------
     **options
-        Of ``priced``, wherever that serves: weights, a guarantee. With ``promise`` that is
-        ``promised``; the planner, which is told as well, then knows no other ways.
+        Of ``priced``, wherever that serves. With ``promise`` that is ``promised``. The planner is
+        told those that a choice among ways depends on (``aim.py``).
     """
 
     def __init__(self, context: Context, **options: Any) -> None:
         self._context = context
         self._options = options
         self._mode = ""
-        self._own: Dispatcher = self._made(_PRICED, {})
+        self._own: Dispatcher = self._made(OURS, {})
         self._parts = True
         self._before: frozenset[int] = frozenset()
         self._last: tuple[Event, Event] | None = None
@@ -69,10 +67,9 @@ class Foresighted:
         self._before = frozenset(running if waits else ())
 
     def _made(self, kind: str, options: dict[str, Any]) -> Dispatcher:
-        if kind != _PRICED:
-            return DISPATCHERS.make(kind, self._context, **options)
-        kind = _PROMISED if "promise" in self._options else _PRICED
-        return DISPATCHERS.make(kind, self._context, **{**options, **self._options})
+        if kind == OURS:
+            kind, options = served_by(options, self._options)
+        return DISPATCHERS.make(kind, self._context, **options)
 
 
 def _begun(state: State) -> Decision:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import log
 from warnings import warn
 
+from surplus.colocation.foresight.aim import Aim
 from surplus.colocation.foresight.imagined import (
     believed_interference,
     believed_truth,
     imagined_load,
 )
 from surplus.colocation.foresight.race import Heat, winner
-from surplus.colocation.foresight.ways import of_papers, on_demand, promising, told, way, ways_for
+from surplus.colocation.foresight.ways import of_papers, on_demand, told, way, ways_for
 from surplus.colocation.frame.controller import PolicyError
 from surplus.colocation.frame.deployment import Deployment
 from surplus.colocation.frame.planner import PLANNERS, Demand
 from surplus.colocation.frame.predictor import PREDICTORS
-from surplus.colocation.frame.query import Outcome
-from surplus.colocation.policies.surplus.promises import check_promise
+from surplus.colocation.policies.surplus.params import check_weights
 from surplus.colocation.simulation.simulator import Setting, simulate
 
 _HEATS = (Heat(99, 250, 1.0), Heat(10, 700, 1.5), Heat(5, 1500, 1.0), Heat(5, 600, 1.0, 2.0))
@@ -47,21 +47,25 @@ class Foresight:
     ----------
     path : str, optional
         A latency model of groups, as of the predictor ``overlap``.
-    promise : float, optional
-        That queries get. Then only ways are tried that it can be made for, and none when asked
-        again: what is learnt to be safe under one is not so under another.
+    promise, guarantee, weights : optional
+        Of ``Aim``. With a promise it stays with its way without trying: what is learnt to be safe
+        under one is not so under another.
 
     Raises
     ------
     ValueError
-        If no such promise can be made.
+        If one is out of range, or a weight is of no service.
     """
 
-    def __init__(self, path: str | None = None, promise: float | None = None) -> None:
-        if promise is not None:
-            check_promise(promise)
+    def __init__(
+        self,
+        path: str | None = None,
+        promise: float | None = None,
+        guarantee: float = 0.0,
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
         self._path = path
-        self._promise = promise
+        self._aim = Aim(promise, guarantee, tuple(sorted((weights or {}).items())))
 
     def plan(self, demand: Demand) -> Deployment:
         """Try, choose, and let the chosen way's planner plan.
@@ -71,6 +75,7 @@ class Foresight:
         ValueError
             If no way can serve.
         """
+        check_weights(dict(self._aim.weights), demand.services)
         name = self._way(demand)
         spec = way(name)
         planner = PLANNERS.make(spec.planner, **spec.planner_options)
@@ -78,12 +83,12 @@ class Foresight:
 
     def _way(self, demand: Demand) -> str:
         now = demand.previous.mode if demand.previous is not None else ""
-        if now and (demand.hurried or self._promise is not None):
+        if now and (demand.hurried or self._aim.promise is not None):
             return now
         asked = replace(demand, previous=None, hurried=False)
         if now:
             asked = replace(asked, rates_per_s=_rounded(demand.rates_per_s))
-        return _chosen(asked, self._path, self._promise, now)
+        return _chosen(asked, self._path, self._aim, now)
 
 
 def _rounded(rates_per_s: Sequence[float]) -> tuple[float, ...]:
@@ -95,11 +100,9 @@ def _rounded(rates_per_s: Sequence[float]) -> tuple[float, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _chosen(demand: Demand, path: str | None, promise: float | None, now: str) -> str:
+def _chosen(demand: Demand, path: str | None, aim: Aim, now: str) -> str:
     """Of all ways; remembered, as a server and its tests plan for the same demand many times."""
-    ways = ways_for(demand, path is not None)
-    if promise is not None:
-        ways = on_demand(ways)
+    ways = aim.ways(ways_for(demand, path is not None))
     told_ = {} if path is None else {"path": path}
     predictor = PREDICTORS.make("foresight", demand.services, demand.profiles, **told_)
     truth = believed_truth(demand, predictor, path is not None, _SEED)
@@ -112,16 +115,15 @@ def _chosen(demand: Demand, path: str | None, promise: float | None, now: str) -
             load = imagined_load(demand, heat.queries, _SEED + number, heat.burst)
             beside = believed_interference(demand, heat.neighbours)
             settings.append(Setting(demand, load, truth, beside))
-        spec = way(name) if promise is None else promising(way(name), promise)
+        setting = settings[number]
         try:
-            run = simulate(settings[number], told(spec, "foresight", told_))
+            run = simulate(setting, told(aim.told(way(name)), "foresight", told_))
         except ValueError:
             return None
         except PolicyError as error:  # a bug, for which a server does not stop
             warn(f"way of serving {name!r} is passed over: {error}", stacklevel=1)
             return None
-        outcome = run.record.outcome
-        return sum(one == Outcome.IN_TIME for one in outcome) / max(1, len(outcome))
+        return aim.worth(demand.services, setting.load.service.tolist(), run.record.outcome)
 
     if not now:
         return winner(ways, trial, heats, _LEAD, of_papers(ways))

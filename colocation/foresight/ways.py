@@ -129,14 +129,13 @@ def on_demand(ways: Iterable[str]) -> list[str]:
     return [name for name in ways if name in _OWN and _OWN[name][0] == "columns"]
 
 
-def promising(spec: PolicySpec, promise: float) -> PolicySpec:
-    """One of ours with a promise, which is made by what all devices are asked for."""
-    options = {**spec.dispatcher_options, "promise": promise}
-    return replace(spec, dispatcher="promised", dispatcher_options=options)
+def of_ours(ways: Iterable[str]) -> list[str]:
+    """Tempers of our own rule."""
+    return [name for name in ways if name in _OWN]
 
 
 def of_papers(ways: Iterable[str]) -> list[str]:
-    """Those that are no tempers of our own rule."""
+    """Those that are none."""
     return [name for name in ways if name not in _OWN]
 
 

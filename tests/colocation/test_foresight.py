@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from surplus.colocation import policy_spec, simulate
 from surplus.colocation.families.normal_load import at_load
 from surplus.colocation.families.registry import family_scenario
 from surplus.colocation.foresight import planner
+from surplus.colocation.foresight.aim import Aim
 from surplus.colocation.foresight.imagined import believed_interference, imagined_load
 from surplus.colocation.foresight.planner import Foresight
 from surplus.colocation.foresight.race import Heat, winner
@@ -22,7 +24,7 @@ from surplus.colocation.frame.planner import Demand
 from surplus.colocation.frame.query import Outcome
 from surplus.colocation.frame.reorganiser import ReorganisationParams
 from surplus.colocation.frame.service import ServingDevice
-from surplus.colocation.policies.names import PolicySpec
+from surplus.colocation.policies.names import PolicySpec, with_options
 from surplus.colocation.policies.setup import set_up
 from surplus.colocation.profiles.bandwidth import Bandwidth
 from surplus.colocation.profiles.measured import times_of
@@ -247,7 +249,7 @@ def test_asked_again_it_divides_no_devices_for_what_it_saw_a_moment_ago(
     monkeypatch.setattr(planner, "winner", lambda ways, trial, heats, lead: ways)
     monkeypatch.setattr(planner, "ways_for", lambda demand, groups: ["gpulets", "edf", "columns"])
     again = planner._chosen.__wrapped__
-    assert again(SETTING.demand, None, None, "sjf_drop") == ["sjf_drop", "columns"]
+    assert again(SETTING.demand, None, Aim(), "sjf_drop") == ["sjf_drop", "columns"]
 
 
 def in_time(run: Run) -> int:
@@ -319,3 +321,50 @@ def test_the_ideal_division_is_tried_and_its_search_is_bounded() -> None:
     plans = [set_up(demand, own).deployment for own in (spec, policy_spec("gpulet_ideal"))]
     assert plans[0] == plans[1]
     assert 0 < spec.planner_options["most"] <= 1000
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"promise": 2.0}, "promise must be between 0 and 1"),
+        ({"guarantee": 2.0}, "guarantee must be 0 to 1"),
+        ({"weights": {"a": 0.0}}, "weights must be > 0"),
+        ({"weights": {"c": 2.0}}, "weights: unknown service 'c'"),
+    ],
+)
+def test_an_aim_that_cannot_be_is_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        simulate(SETTING, with_options(policy_spec("surplus"), options))
+
+
+def test_a_trial_is_worth_the_value_in_time_less_what_the_least_lacks() -> None:
+    service_of, outcomes = [0, 0, 0, 1], [Outcome.IN_TIME] * 3 + [Outcome.LATE]
+    assert Aim().worth(SERVICES, service_of, outcomes) == 0.75
+    assert Aim(weights=(("b", 3.0),)).worth(SERVICES, service_of, outcomes) == 0.5
+    assert Aim(guarantee=0.5).worth(SERVICES, service_of, outcomes) == 0.25
+    assert Aim(guarantee=0.5).worth(SERVICES, [0], [Outcome.IN_TIME]) == 1.0
+
+
+def test_with_a_guarantee_only_ways_are_tried_that_keep_it() -> None:
+    names = ["columns", "clockwork", "lanes", "ideal"]
+    assert Aim().ways(names) == names
+    assert Aim(guarantee=0.9).ways(names) == ["columns", "lanes"]
+    told = Aim(guarantee=0.9, weights=(("b", 3.0),)).told(way("columns_urgent"))
+    assert told.dispatcher_options == {"patience": 0.5, "guarantee": 0.9, "weights": {"b": 3.0}}
+    assert Aim(guarantee=0.9).told(way("ideal")) == way("ideal")
+
+
+def test_a_way_is_chosen_for_what_queries_are_worth() -> None:
+    """Too much of both: who is worth ten times as much is served, whatever it takes."""
+    services = [service("a", slo_ms=20, max_batch=1), service("b", slo_ms=60, max_batch=1)]
+    random = np.random.default_rng(1)
+    times = [sorted(random.uniform(0, 4500, count).tolist()) for count in (1500, 225)]
+    setting = setting_of(services, load_of(services, times), [4, 15], [0, 0], [333, 50])
+
+    def in_time_of(service_index: int, **options: Any) -> int:
+        run = simulate(setting, with_options(policy_spec("surplus"), options))
+        pairs = zip(setting.load.service, run.record.outcome, strict=True)
+        return sum(k == service_index and one == Outcome.IN_TIME for k, one in pairs)
+
+    assert in_time_of(1) < 20 < 200 < in_time_of(1, weights={"b": 50.0})
+    assert 75 < in_time_of(1, guarantee=0.5) < 150

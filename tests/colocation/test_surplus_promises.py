@@ -108,9 +108,9 @@ def test_with_a_promise_it_stays_with_its_way_of_serving(monkeypatch: pytest.Mon
 
 
 def test_a_promise_is_told_to_the_planner_that_chooses() -> None:
-    told = with_options(policy_spec("surplus"), {"promise": 0.9, "guarantee": 0.5})
+    told = with_options(policy_spec("surplus"), {"promise": 0.9, "sure": 0.5})
     assert told.planner_options == {"promise": 0.9}
-    assert told.dispatcher_options == {"promise": 0.9, "guarantee": 0.5}
+    assert told.dispatcher_options == {"promise": 0.9, "sure": 0.5}
 
 
 @pytest.mark.parametrize("probability", [0.0, 1.0, -1.0])

@@ -10,7 +10,6 @@ from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.state import Waiting
 from surplus.colocation.policies.surplus.batch_times import BatchTimes, FittingBatch
 from surplus.colocation.policies.surplus.blocking import Blocking
-from surplus.colocation.policies.surplus.fair_share import FairShare
 from surplus.colocation.policies.surplus.learnt import TimeRatios
 from surplus.colocation.policies.surplus.lookahead import WaitingBatch
 from surplus.colocation.policies.surplus.market import Market
@@ -20,8 +19,7 @@ from surplus.colocation.policies.surplus.rooms import DeviceRoom, SharePlace, Wi
 from surplus.colocation.policies.surplus.windows import QueueWindow
 
 _UNWORTHY = 1e3
-"""What is not worth its price comes after all that is; what is owed, before."""
-_OWED = 1e4
+"""What is not worth its price comes after all that is."""
 _LEAST_GAIN = 1e-3
 """Of a batch that makes more late than it answers."""
 _WEIGHT = 0.1
@@ -62,8 +60,8 @@ class ColumnChoice:
     params : PricedParams
     values : list of float
         Of a query, by service.
-    times, ratios, market, fair
-        What is predicted, learnt, worth, and owed.
+    times, ratios, market
+        What is predicted, learnt, and worth.
     """
 
     def __init__(
@@ -73,14 +71,12 @@ class ColumnChoice:
         times: BatchTimes,
         ratios: TimeRatios,
         market: Market,
-        fair: FairShare,
     ) -> None:
         self._params = params
         self._values = values
         self._times = times
         self._ratios = ratios
         self._market = market
-        self._fair = fair
         self._mean_ns = 0.0
         self._blocking = Blocking((), 1)
         self._costs = params.share_costs()
@@ -252,4 +248,4 @@ class ColumnChoice:
         score = log(gain / work) - spare_ns / (self._params.patience * (self._mean_ns or took_ns))
         if value < self._market.price.per_work * work:
             score -= _UNWORTHY
-        return score + _OWED * self._fair.owed(service)
+        return score

@@ -30,7 +30,7 @@ from surplus.colocation.policies.surplus.grouping import Grouping
 from surplus.colocation.policies.surplus.learnt import TimeRatios
 from surplus.colocation.policies.surplus.market import Market
 from surplus.colocation.policies.surplus.native_starts import NativeStarts
-from surplus.colocation.policies.surplus.params import PricedParams
+from surplus.colocation.policies.surplus.params import PricedParams, check_weights
 from surplus.colocation.policies.surplus.rooms import (
     DeviceRoom,
     HeldShare,
@@ -64,9 +64,7 @@ class Priced:
     def __init__(self, context: Context, **options: Any) -> None:
         self._params = params = PricedParams(**options)
         services = context.services
-        unknown = set(params.weights) - {service.name for service in services}
-        if unknown:
-            raise ValueError(f"weights: unknown service {min(unknown)!r}")
+        check_weights(params.weights, services)
         self._services = services
         self._predicted_ns = context.predictor.alone_ns
         values = [params.weights.get(service.name, 1.0) for service in services]
@@ -76,10 +74,10 @@ class Priced:
         self._market = Market(values, horizon_ns, params.attainable)
         self._savings = Savings()
         self._grouping = Grouping(self._ratios, self._market, self._savings)
-        self._fair = FairShare(len(services), params.guarantee)
-        learnt = (self._ratios, self._market, self._fair)
+        self._fair = FairShare(values, params.guarantee)
+        learnt = (self._ratios, self._market)
         self._starts: StartChoice = (
-            NativeStarts(params, values, context.predictor, *learnt)
+            NativeStarts(params, context.predictor, *learnt)
             if params.native
             else WeighedStarts(params, ColumnChoice(params, values, self._times, *learnt))
         )
@@ -103,7 +101,7 @@ class Priced:
         if isinstance(found, Starting):
             return self._start(state, found)
         if found is not None:
-            self._departed(found.query.service, 1, given_up=True)
+            self._given_up(found.query.service, 1)
             return Decision(drops=(Drop(found.query, found.end_ns),))
         wake_ns = self._starts.wake_ns(state.now_ns)
         return NOTHING if wake_ns is None else Decision(wake_ns=wake_ns)
@@ -119,7 +117,7 @@ class Priced:
         for own in group:
             queries = state.waiting[own.service].first(own.skipped + own.size)
             drops += queries[: own.skipped]
-            self._departed(own.service, own.skipped, given_up=True)
+            self._given_up(own.service, own.skipped)
             pieces.append(
                 piece_of(queries[own.skipped :], 0, self._services[own.service].operators)
             )
@@ -165,9 +163,6 @@ class Priced:
         if event.query is not None:
             if self._market.arrived(event.query):
                 self._seen_places()
-            if self._params.guarantee:
-                self._fair.arrived(event.query.service)
-                self._starts.owed(event.query.service)
         elif event.group is not None:
             self._ended(state, event.group, event)
         elif event.change is not None and event.change.kind is ChangeKind.DEVICE_LOST:
@@ -186,13 +181,22 @@ class Priced:
         self._starts.ended(group.partition)
         if event.kind is EventKind.DONE:
             for piece in group.pieces:
-                self._departed(piece.service, len(piece.queries), given_up=False)
+                in_time = sum(query.deadline_ns >= event.time_ns for query in piece.queries)
+                self._answered(piece.service, in_time, len(piece.queries) - in_time)
             share = state.deployment.partitions[group.partition].share_percent
             self._learn(group, share, event.time_ns)
 
-    def _departed(self, service: int, count: int, *, given_up: bool) -> None:
-        if self._market.departed(service, count, given_up=given_up):
+    def _answered(self, service: int, in_time: int, late: int) -> None:
+        if self._market.departed(service, in_time + late, given_up=False):
             self._starts.departed(service)
+        if self._fair.departed(service, in_time, late):
+            self._starts.valued(service)
+
+    def _given_up(self, service: int, count: int) -> None:
+        if self._market.departed(service, count, given_up=True):
+            self._starts.departed(service)
+        if self._fair.departed(service, 0, count):
+            self._starts.valued(service)
 
     def _learn(self, group: Group, share: int, now_ns: int) -> None:
         """From whole batches; parts of models were started by somebody else."""
@@ -200,10 +204,6 @@ class Priced:
         for piece in pieces:
             if piece.start or piece.end != self._services[piece.service].operators:
                 return
-            if self._params.guarantee:
-                in_time = sum(query.deadline_ns >= now_ns for query in piece.queries)
-                self._fair.served(piece.service, in_time)
-                self._starts.owed(piece.service)
         alone_ns = [self._predicted_ns(p.service, p.items, p.sequence, share) for p in pieces]
         took_ns = now_ns - group.start_ns
         if len(pieces) == 1:

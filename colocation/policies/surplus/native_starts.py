@@ -1,7 +1,7 @@
 """Which batch starts next, chosen by the core: the fast path of ``priced``.
 
 The same rule as ``weighed_starts.py``, to the bit, some tens of times as fast. It is told what was
-learnt, owed and priced when that changes, and reads the queues where they are.
+learnt and priced when that changes, and reads the queues where they are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from surplus.colocation.frame.predictor import Predictor
 from surplus.colocation.frame.state import State
 from surplus.colocation.policies.surplus.blocking import Blocking
 from surplus.colocation.policies.surplus.choice import Column, Hopeless
-from surplus.colocation.policies.surplus.fair_share import FairShare
 from surplus.colocation.policies.surplus.learnt import TimeRatios
 from surplus.colocation.policies.surplus.lookahead import WaitingBatch
 from surplus.colocation.policies.surplus.market import Market
@@ -31,28 +30,23 @@ class NativeStarts:
     Parameters
     ----------
     params : PricedParams
-    values : sequence of float
-        Of a query, by service.
     predictor : Predictor
-    ratios, market, fair
-        What is learnt, worth, and owed.
+    ratios, market
+        What is learnt, and worth.
     """
 
     def __init__(
         self,
         params: PricedParams,
-        values: Sequence[float],
         predictor: Predictor,
         ratios: TimeRatios,
         market: Market,
-        fair: FairShare,
     ) -> None:
         self._ratios = ratios
         self._market = market
-        self._fair = fair
         self._event: Event | None = None
         self._chooser = Chooser(
-            list(values),
+            list(market.values),
             predictor.alone_ns,
             params.share_costs(),
             patience=params.patience,
@@ -141,9 +135,9 @@ class NativeStarts:
         """See ``StartChoice``."""
         self._chooser.set_given_up(service, self._market.given_up[service])
 
-    def owed(self, service: int) -> None:
+    def valued(self, service: int) -> None:
         """See ``StartChoice``."""
-        self._chooser.set_owed(service, self._fair.owed(service))
+        self._chooser.set_value(service, self._market.values[service])
 
 
 def _column(row: _ColumnRow) -> Column:

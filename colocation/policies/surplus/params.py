@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from surplus.colocation.frame.service import Service
 from surplus.colocation.policies.surplus.market import ATTAINABLE
 
 
@@ -103,3 +105,10 @@ class PricedParams:
     def share_costs(self) -> list[float]:
         """What holding a share counts for, by percent: 0 to 100."""
         return [float(share) ** self.width for share in range(101)]
+
+
+def check_weights(weights: Mapping[str, float], services: Sequence[Service]) -> None:
+    """Raise ValueError if a weight is of no service."""
+    unknown = set(weights) - {service.name for service in services}
+    if unknown:
+        raise ValueError(f"weights: unknown service {min(unknown)!r}")

@@ -60,6 +60,7 @@ class Promised(Priced):
                 self._crowded.arrived(query)
                 refused = self._refused(state, query)
                 if refused is not None:
+                    self._given_up(query.service, 1)
                     return Decision(drops=(refused,))
                 self._admitted.arrived(query.service, event.time_ns)
             elif event.group is not None:

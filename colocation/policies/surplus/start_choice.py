@@ -75,6 +75,6 @@ class StartChoice(Protocol):
         """Another part of a service's queries is given up: ``market.given_up`` was set."""
         ...
 
-    def owed(self, service: int) -> None:
-        """A query of a service came, or was answered."""
+    def valued(self, service: int) -> None:
+        """A query of a service is worth something else: ``market.values`` was set."""
         ...

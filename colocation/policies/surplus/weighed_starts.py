@@ -27,7 +27,7 @@ class WeighedStarts:
     ----------
     params : PricedParams
     choice : ColumnChoice
-        Weighs the columns of a service; sees what is learnt, owed and priced.
+        Weighs the columns of a service; sees what is learnt and priced.
     """
 
     def __init__(self, params: PricedParams, choice: ColumnChoice) -> None:
@@ -75,8 +75,8 @@ class WeighedStarts:
     def departed(self, service: int) -> None:
         """What is given up is read where it is."""
 
-    def owed(self, service: int) -> None:
-        """What is owed is read where it is."""
+    def valued(self, service: int) -> None:
+        """Values are read where they are."""
 
     def _concerned(self, state: State, event: Event) -> Iterable[int]:
         """Devices on which an event may let something start, the emptiest first."""
