@@ -38,7 +38,7 @@ from bench.safety.budget import fill_within
 from surplus.colocation import policy_names, policy_spec
 from surplus.colocation.clairvoyant import scenario_bound
 from surplus.colocation.families.normal_load import at_load, full_scale
-from surplus.colocation.policies.names import add_policy
+from surplus.colocation.policies.names import add_policy, with_options
 from surplus.colocation.results.comparison import compare_able
 
 LOADS = (0.5, 0.7, 0.85, 1.0, 1.3)
@@ -84,7 +84,7 @@ def measure(key: Key, scales: dict[Key, float], data: Folders) -> Row:
 def _contenders() -> list[str]:
     """Every registered policy, and ours with its option to be fair."""
     if _FAIR not in policy_names():
-        add_policy(replace(policy_spec("surplus"), name=_FAIR, dispatcher_options=_GUARANTEE))
+        add_policy(replace(with_options(policy_spec("surplus"), _GUARANTEE), name=_FAIR))
     return policy_names()
 
 
