@@ -41,6 +41,7 @@ TABLES = (
     "sir_tables",
     "sir_optimum",
     "sir_throughput",
+    "sir_too_large",
     "placement_auto",
     "placement_evaluator",
     "placement_large",

@@ -12,7 +12,8 @@ the time is enough for some hundred small changes, they are annealed (placement/
 How much of it runs is decided from the problem's size and ``time_ms`` alone, so that equal budgets
 make equal plans, whoever else uses the machine: it is sized for one core of 2020. Only where this
 thread has used several times as much is the rest left out, which is logged. Under memory limits
-that the plan exceeds, ``best`` is asked instead.
+that the plan exceeds, ``best`` is asked instead, whatever the time, and its plan annealed: what was
+moved out task by task leaves copies that changes of chains take away.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from time import thread_time_ns
 
 import numpy as np
 
+from surplus.placement.anneal import AnnealParams, improved
 from surplus.placement.best import Best, BestParams
 from surplus.placement.evaluator import Numbers, compiled, placement_at
 from surplus.placement.fit_memory import fits
@@ -79,6 +81,9 @@ _SHAKEN_FIRST = 5
 _THRESHOLDS = 4.0, 12.0, 1.5
 """Thresholds of Comm+SD, in mean least service times."""
 
+_LIMITED_CHANGES, _LIMITED_TASKS = 10_000, 20_000_000
+"""Under limits of memories: so many changes, and tasks that are played for them, some seconds."""
+
 _SEED = 22
 
 Proposal = tuple[Numbers, Numbers]
@@ -123,7 +128,10 @@ class Auto:
         found = placement_at(problem, places.tolist(), priority.tolist(), _NAME)
         if binding_capacities(problem) and not fits(problem, found):
             fitting = BestParams(("comm_sd_best", "heft", "peft", "single"))
-            return replace(Best(fitting).place(problem), policy=_NAME)
+            begun = Best(fitting).place(problem)
+            changes = min(_LIMITED_CHANGES, _LIMITED_TASKS // len(problem.tasks))
+            annealed = improved(problem, begun, AnnealParams(iterations=max(1, changes)))
+            return replace(annealed, policy=_NAME)
         return found
 
     def _budget_ns(self, tasks: int) -> int:

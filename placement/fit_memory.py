@@ -19,14 +19,13 @@ from surplus.placement.memory import (
     MemoryUse,
     binding_capacities,
     constant_bytes,
-    memory_use,
     own_bytes,
+    simulated_use,
     working_bytes,
 )
 from surplus.placement.memory_words import bytes_in_words, excess_in_words
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
-from surplus.placement.simulator import simulate
 from surplus.placement.widths import widths_or_narrowest
 
 _ROUNDS = 32
@@ -130,7 +129,7 @@ def _overfull(problem: Problem, placement: Placement) -> list[tuple[MemoryUse, i
     limits = binding_capacities(problem)
     if not limits:
         return []
-    uses = memory_use(problem, placement, simulate(problem, placement))
+    uses = simulated_use(problem, placement)
     return [(uses[m], limit) for m, limit in limits.items() if uses[m].peak_bytes > limit]
 
 

@@ -9,9 +9,10 @@ query. Where something ends at the instant at which something else starts, the r
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from surplus.placement.evaluator import Schedule, schedule
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 from surplus.placement.timeline import Span, SpanKind, Timeline
@@ -99,11 +100,25 @@ def memory_use(
     problem: Problem, placement: Placement, timeline: Timeline
 ) -> Mapping[str, MemoryUse]:
     """Peak of each memory over a timeline of one or more queries."""
+    return _uses(problem, placement, holdings(problem, placement, timeline))
+
+
+def simulated_use(problem: Problem, placement: Placement) -> Mapping[str, MemoryUse]:
+    """``memory_use`` of ``simulate(problem, placement)``, by the native evaluator: many times as
+    fast; errors as ``makespan_ns``.
+    """
+    found = schedule(problem, placement)
+    return _uses(problem, placement, _Stays(problem, placement, _scheduled(problem, found)).all())
+
+
+def _uses(
+    problem: Problem, placement: Placement, held: Iterable[Holding]
+) -> Mapping[str, MemoryUse]:
     rows: dict[str, list[Holding]] = defaultdict(list)
-    for holding in holdings(problem, placement, timeline):
+    for holding in held:
         rows[holding.memory].append(holding)
     weights = weights_of(problem, placement)
-    return {memory: _use(memory, held, rows[memory]) for memory, held in weights.items()}
+    return {memory: _use(memory, size, rows[memory]) for memory, size in weights.items()}
 
 
 def _use(memory: str, weight_bytes: int, rows: list[Holding]) -> MemoryUse:
@@ -129,22 +144,48 @@ def holdings(problem: Problem, placement: Placement, timeline: Timeline) -> Iter
     for span in timeline:
         queries[span.query].append(span)
     for spans in queries.values():
-        yield from _Stays(problem, placement, spans).all()
+        yield from _Stays(problem, placement, _ran(problem, spans)).all()
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """When the tasks of one query ran, and its copies: by tensor, with where they went."""
+
+    tasks: Mapping[int, tuple[int, int]]
+    copies: Mapping[int, Sequence[tuple[str, int, int]]]
+    end_ns: int
+
+
+def _ran(problem: Problem, spans: Iterable[Span]) -> _Query:
+    tasks: dict[int, tuple[int, int]] = {}
+    copies: dict[int, list[tuple[str, int, int]]] = defaultdict(list)
+    end_ns = 0
+    for span in spans:
+        end_ns = max(end_ns, span.end_ns)
+        if span.kind is not SpanKind.COPY:
+            tasks[span.index] = (span.start_ns, span.end_ns)
+        elif (link := problem.links_by_name.get(span.resource)) is not None:
+            copies[span.index].append((link.target, span.start_ns, span.end_ns))
+    return _Query(tasks, copies, end_ns)
+
+
+def _scheduled(problem: Problem, found: Schedule) -> _Query:
+    times = zip(found.start_ns.tolist(), found.end_ns.tolist(), strict=True)
+    copies: dict[int, list[tuple[str, int, int]]] = defaultdict(list)
+    for tensor, link, _, start_ns, end_ns in found.copies.tolist():
+        copies[tensor].append((problem.links[link].target, start_ns, end_ns))
+    last_ns = max((end for rows in copies.values() for _, _, end in rows), default=0)
+    return _Query(dict(enumerate(times)), copies, max(last_ns, int(found.end_ns.max(initial=0))))
 
 
 class _Stays:
     """The stays of one query's tensors."""
 
-    def __init__(self, problem: Problem, placement: Placement, spans: list[Span]) -> None:
+    def __init__(self, problem: Problem, placement: Placement, query: _Query) -> None:
         self._problem = problem
         self._host = problem.devices[0].memory
         self._memory = [problem.devices[d].memory for d in placement.device_of]
-        self._end_ns = max(span.end_ns for span in spans)
-        self._tasks = {s.index: s for s in spans if s.kind is not SpanKind.COPY}
-        self._copies: dict[int, list[Span]] = defaultdict(list)
-        for span in spans:
-            if span.kind is SpanKind.COPY and span.resource in problem.links_by_name:
-                self._copies[span.index].append(span)
+        self._query = query
 
     def all(self) -> Iterator[Holding]:
         """By tensor: at home, then where it is copied to."""
@@ -152,22 +193,21 @@ class _Stays:
             if tensor.size_bytes == 0:
                 continue
             given = tensor.producer < 0
-            maker = self._tasks.get(tensor.producer)
-            copies = self._copies.get(index, [])
-            if given or maker is not None:
+            made = self._query.tasks.get(tensor.producer)
+            copies = self._query.copies.get(index, ())
+            if given or made is not None:
                 home = self._host if given else self._memory[tensor.producer]
-                made = (0, 0) if maker is None else (maker.start_ns, maker.end_ns)
-                leaves = max((copy.end_ns for copy in copies), default=0)
-                yield self._stay(index, home, made[0], max(made[1], leaves))
-            for copy in copies:
-                target = self._problem.links_by_name[copy.resource].target
-                yield self._stay(index, target, copy.start_ns, copy.end_ns)
+                start_ns, end_ns = made or (0, 0)
+                leaves_ns = max((copied_ns for _, _, copied_ns in copies), default=0)
+                yield self._stay(index, home, start_ns, max(end_ns, leaves_ns))
+            for target, start_ns, end_ns in copies:
+                yield self._stay(index, target, start_ns, end_ns)
 
     def _stay(self, index: int, memory: str, start_ns: int, least_ns: int) -> Holding:
         tensor, end_ns = self._problem.tensors[index], least_ns
         for task in tensor.consumers:
-            if self._memory[task] == memory and task in self._tasks:
-                end_ns = max(end_ns, self._tasks[task].end_ns)
+            if self._memory[task] == memory and task in self._query.tasks:
+                end_ns = max(end_ns, self._query.tasks[task][1])
         if tensor.is_output and memory == self._host:
-            end_ns = max(end_ns, self._end_ns)
+            end_ns = max(end_ns, self._query.end_ns)
         return Holding(index, memory, tensor.size_bytes, start_ns, end_ns)

@@ -121,6 +121,14 @@ def test_memory_limits_are_kept():
     assert fits(limited, placement)
 
 
+def test_under_limits_what_was_moved_out_task_by_task_is_annealed():
+    problem = with_weights(detector(1, DetectorParams(60, 6, 80, 5)), 1)
+    use = sum(task.weight_bytes for task in problem.tasks) // 3
+    limited = with_limits(problem, gpu=use + 9_000_000)
+    fitting = make_policy("best", policies=("comm_sd_best", "heft", "peft", "single"))
+    assert length_ns(limited, "auto") < makespan_ns(limited, fitting.place(limited))
+
+
 @pytest.mark.parametrize("time_ms", [0, -1.0, float("inf"), float("nan")])
 def test_a_wrong_time_is_refused(time_ms):
     with pytest.raises(ValueError, match="time_ms must be above 0, got"):

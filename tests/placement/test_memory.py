@@ -4,10 +4,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surplus.placement import Blob, Placement, Problem, Timeline, memory_use, simulate, validate
-from surplus.placement.memory import binding_capacities, constant_bytes, holdings
+from surplus.placement import (
+    Blob,
+    Placement,
+    Problem,
+    Timeline,
+    make_policy,
+    memory_use,
+    simulate,
+    validate,
+)
+from surplus.placement.memory import binding_capacities, constant_bytes, holdings, simulated_use
 from surplus.placement.random_graphs import small_random
 from surplus.placement.validator import Rule
+from tests.placement.featured_problems import featured
 from tests.placement.hand_problems import CPU, GPU, cpu_gpu, on
 from tests.placement.limited_problems import peak_by_instants, with_limits, with_weights
 
@@ -89,8 +99,17 @@ def test_the_peak_is_that_of_the_worst_instant(seed, data):
     devices = tuple(data.draw(st.sampled_from(row)) for row in able)
     placed = Placement(devices, tuple(range(len(devices))), "drawn")
     timeline = simulate(problem, placed)
-    for memory, use in memory_use(problem, placed, timeline).items():
+    uses = memory_use(problem, placed, timeline)
+    for memory, use in uses.items():
         assert use.peak_bytes == peak_by_instants(problem, placed, timeline, memory)
+    assert simulated_use(problem, placed) == uses
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_native_evaluator_finds_the_same_with_all_that_a_problem_can_have(seed):
+    problem = with_weights(featured(seed, 14), seed)
+    placed = make_policy("heft").place(problem)
+    assert simulated_use(problem, placed) == memory_use(problem, placed, simulate(problem, placed))
 
 
 @pytest.mark.parametrize(
