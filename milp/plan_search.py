@@ -15,6 +15,7 @@ from surplus.milp.standing import Standing
 from surplus.milp.starts import ANNEALING_SHARE, SMALL_TASKS, annealed_incumbent
 from surplus.milp.stretches.search import SIZES, StretchParams, StretchSearch, has_stretches
 from surplus.placement import Problem
+from surplus.placement.memory import binding_capacities
 
 _WALKING_SHARE = 0.65
 """Of the time for a problem that is too large for its solver, before that is asked about parts: a
@@ -56,6 +57,7 @@ class PlanSearch:
         self._memory = memory
         self._has_room = has_room
         self._ask = ask
+        self._is_limited = bool(binding_capacities(problem))  # of which stretches know nothing
         self._walks = self._walked_in_vain = 0
 
     def improve(self, deadline: Deadline, threads: int, *, is_all: bool) -> None:
@@ -71,7 +73,7 @@ class PlanSearch:
         if not is_all:
             self._walk(deadline.part(ANNEALING_SHARE / 2**self._walked_in_vain), threads)
             return
-        if has_stretches(self._params.solver, self._problem):
+        if not self._is_limited and has_stretches(self._params.solver, self._problem):
             self._walk(deadline.part(_WALKING_SHARE), threads)
             self._improve_stretches(deadline, threads)
         self._walk(deadline, threads)

@@ -126,8 +126,7 @@ class Search:
         self._climbs = climbs
         deadline, threads = deadline or self.deadline, threads or self._params.threads
         short = bool(binding_capacities(self._problem))
-        if not short:
-            self._plans.improve(deadline, threads, is_all=self.is_too_large(deadline))
+        self._plans.improve(deadline, threads, is_all=self.is_too_large(deadline))
         first = deadline.part(_BOUND_SHARE) if short else deadline
         self._close(MemoryRoom.NEEDED, first, threads)
         if short and not self._infeasible:

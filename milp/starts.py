@@ -105,7 +105,11 @@ def annealed_incumbent(
 ) -> Incumbent | None:
     """What annealing makes of a plan until a deadline; at most as long."""
     placed = annealed(problem, best.placement, Annealing(deadline, threads, seed))
-    return best if placed is None else best_of([best, *_decoded(problem, placed)])
+    if placed is None:
+        return best
+    found = _decoded(problem, placed)
+    fitting = (one for one in found if fits_memory(problem, one.placement, one.timeline))
+    return best_of([best, *fitting])
 
 
 def _decoded(problem: Problem, placed: Placement) -> Iterator[Incumbent]:

@@ -3,12 +3,19 @@ from random import Random
 
 import pytest
 
-from surplus.milp import SolveParams, Status, solve
+from surplus.milp import SolveParams, Status, plan_search, solve
+from surplus.milp.deadline import Deadline
+from surplus.milp.incumbent import Incumbent
 from surplus.milp.memory import MemoryRoom, knapsacks
-from surplus.placement import Blob, Task, memory_use, simulate, validate
-from surplus.placement.random_graphs import small_random
+from surplus.milp.memory_limit import MemoryLimit
+from surplus.milp.plan_search import PlanSearch
+from surplus.milp.standing import Standing
+from surplus.placement import Blob, Task, make_policy, memory_use, simulate, validate
+from surplus.placement.evaluator import makespan_ns
+from surplus.placement.random_graphs import DetectorParams, detector, small_random
 from tests.milp.exhaustive import best_makespan_ns
 from tests.milp.problems import edge, two_devices
+from tests.placement.limited_problems import with_limits, with_weights
 
 SOLVERS = pytest.mark.parametrize("solver", ["highs", "cpsat"])
 
@@ -113,3 +120,19 @@ def test_limits_that_everything_fits_are_no_knapsacks():
     tasks = [Task("a", "Op", (5, 1), weight_bytes=60)]
     assert list(knapsacks(two_devices(tasks, memory_bytes=(None, 60)), MemoryRoom.NEEDED)) == []
     assert len(list(knapsacks(two_devices(tasks, memory_bytes=(None, 59)), MemoryRoom.NEEDED))) == 1
+
+
+def test_plans_that_memories_limit_are_annealed_but_not_by_stretches(monkeypatch):
+    problem = with_weights(detector(1, DetectorParams(60, 6, 80, 5)), 1)
+    held = sum(task.weight_bytes for task in problem.tasks) // 3
+    problem = with_limits(problem, gpu=held + 9_000_000)
+    params = SolveParams("highs", time_limit_s=20, threads=1)
+    standing = Standing("test", 0.0, Deadline.after(20), lambda _: None, 1)
+    placed = make_policy("heft").place(problem)
+    standing.offer(Incumbent(placed, simulate(problem, placed), makespan_ns(problem, placed)))
+    monkeypatch.setattr(plan_search, "StretchSearch", None)
+    search = PlanSearch(problem, params, standing, MemoryLimit(None), lambda *_: True)
+    search.improve(Deadline.after(1), 1, is_all=True)
+    found = standing.best
+    assert found.makespan_ns < makespan_ns(problem, placed)
+    assert validate(problem, found.placement, found.timeline) == []
