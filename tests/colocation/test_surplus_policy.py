@@ -155,6 +155,8 @@ def test_weights_say_who_is_dear() -> None:
     [
         ({"weights": {"c": 1.0}}, "unknown service 'c'"),
         ({"weights": {"a": 0.0}}, "weights must be > 0"),
+        ({"weights": 3}, "weights: expected"),
+        ({"guarantee": "much"}, "guarantee: expected `float`"),
         ({"sure": 1.0}, "sure between 0 and 1"),
         ({"fill": 2.0}, "must be 0 to 1"),
         ({"patience": 0.0}, "patience must be > 0"),

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from surplus.colocation.files.options import checked_options
 from surplus.colocation.frame.change import ChangeKind
 from surplus.colocation.frame.decision import NOTHING, Decision, Drop, Start
 from surplus.colocation.frame.deployment import Deployment
@@ -58,11 +59,11 @@ class Priced:
     Raises
     ------
     ValueError
-        If an option is out of range, or a weight is of no service.
+        If an option is of a wrong type or out of range, or a weight is of no service.
     """
 
     def __init__(self, context: Context, **options: Any) -> None:
-        self._params = params = PricedParams(**options)
+        self._params = params = PricedParams(**checked_options(PricedParams, options))
         services = context.services
         check_weights(params.weights, services)
         self._services = services
