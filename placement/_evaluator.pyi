@@ -260,3 +260,36 @@ class Annealing:
     @property
     def evaluations(self) -> int:
         """Plans that were looked at."""
+
+class Room:
+    """What the memories of a problem hold; placement/room.py."""
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        constants: tuple[Sequence[int], Sequence[int], Sequence[Sequence[int]], Sequence[int]],
+    ) -> None:
+        """
+        ValueError if a list has another length than it must.
+
+        constants: capacity by memory (negative: unlimited; empty: none is limited), own bytes by
+        task, blobs by task, bytes by blob.
+        """
+
+    def holds(
+        self,
+        device_of: Annotated[
+            NDArray[numpy.int64],
+            {"shape": (None,), "order": "C", "device": "cpu", "writable": False},
+        ],
+        priority: Annotated[
+            NDArray[numpy.int64],
+            {"shape": (None,), "order": "C", "device": "cpu", "writable": False},
+        ],
+        held: Annotated[
+            NDArray[numpy.int64],
+            {"shape": (None, None), "order": "C", "device": "cpu", "writable": False},
+        ]
+        | None = None,
+    ) -> bool:
+        """Whether one query of a placement fits; what is held, and ValueError: as makespan_ns."""

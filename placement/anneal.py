@@ -26,21 +26,18 @@ from surplus.placement.evaluator import (
     arrays,
     compiled,
     makespan_ns,
-    memory_indices,
     placement_at,
 )
-from surplus.placement.fit_memory import fit, fits
-from surplus.placement.memory import binding_capacities, own_bytes
+from surplus.placement.fit_memory import fit
 from surplus.placement.placement import Placement
 from surplus.placement.policy import make_policy, register
 from surplus.placement.problem import Problem
+from surplus.placement.room import constants_of, fits
 
 _NAME = "anneal"
 _ITERATIONS = 2_000
 _LOOK_NS = 50_000_000
 """How often somebody is asked whether to stop, and told how far it has come."""
-
-Constants = tuple[list[int], list[int], list[tuple[int, ...]], list[int]]
 
 
 @dataclass(frozen=True)
@@ -155,7 +152,7 @@ def _begun(
     return Annealing(
         compiled(problem),
         *arrays(problem, placement),
-        _constants(problem),
+        constants_of(problem),
         seed=params.seed,
         evaluations=0 if unlimited else params.iterations or _ITERATIONS,
         time_ns=round(params.time_s * 1e9),
@@ -173,17 +170,3 @@ def _wait(
         report(elapsed_s, annealing.best_ns)
         if stop():
             annealing.cancel()
-
-
-def _constants(problem: Problem) -> Constants:
-    """What memories can hold and constants take; nothing if there is room for all."""
-    limits = binding_capacities(problem)
-    if not limits:
-        return [], [], [], []
-    tasks = range(len(problem.tasks))
-    return (
-        [limits.get(memory, -1) for memory in memory_indices(problem)],
-        [own_bytes(problem, task) for task in tasks],
-        [problem.tasks[task].blobs for task in tasks],
-        [blob.size_bytes for blob in problem.blobs],
-    )

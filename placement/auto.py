@@ -30,7 +30,6 @@ import numpy as np
 from surplus.placement.anneal import AnnealParams, improved
 from surplus.placement.best import Best, BestParams
 from surplus.placement.evaluator import Numbers, compiled, placement_at
-from surplus.placement.fit_memory import fits
 from surplus.placement.list_schedule import Choice, Reals
 from surplus.placement.load_bounds import cheaper_here
 from surplus.placement.memory import binding_capacities
@@ -40,6 +39,7 @@ from surplus.placement.peft import mean_costs
 from surplus.placement.placement import Placement
 from surplus.placement.policy import register
 from surplus.placement.problem import Problem
+from surplus.placement.room import fits
 from surplus.placement.streams import has_streams
 from surplus.placement.widths import is_moldable
 

@@ -26,6 +26,7 @@ from surplus.placement.memory import (
 from surplus.placement.memory_words import bytes_in_words, excess_in_words
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
+from surplus.placement.room import fits
 from surplus.placement.widths import widths_or_narrowest
 
 _ROUNDS = 32
@@ -59,11 +60,6 @@ class _Move:
     target: int
     freed_bytes: float
     lost_ns: int
-
-
-def fits(problem: Problem, placement: Placement) -> bool:
-    """Whether the simulated query stays within all memories."""
-    return not _overfull(problem, placement)
 
 
 def fit(problem: Problem, placement: Placement) -> Fitted:

@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import Protocol
 
 from surplus.placement.evaluator import makespan_ns
-from surplus.placement.fit_memory import Banned, InfeasibleError, fit, fits
+from surplus.placement.fit_memory import Banned, InfeasibleError, fit
 from surplus.placement.memory import binding_capacities
 from surplus.placement.ordering import planned
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem, Task
+from surplus.placement.room import fits
 
 
 class _Placer(Protocol):

@@ -7,7 +7,7 @@ since it is what must be beaten when the best are run (first_plans.py, choice.py
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from surplus.engine.contest.contest import ContestParams
@@ -21,6 +21,7 @@ from surplus.engine.segmentation.segmenter import Candidate, SegmentationParams
 from surplus.engine.segmentation.slabs import slabs
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
+from surplus.placement.room import fits
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ _LEVELS = 3
 """Where the graph is cut to place clusters: at hubs of these degrees, and after so many levels."""
 
 _TIGHTER = (0.95, 0.9, 0.8)
-"""Shares of the memory within which to place again where cuts of a placement need too much."""
+"""Shares of the memory within which to place again where it limits the cuts of a placement."""
 
 _CUTS_OF_CLUSTERS = SegmentationParams(fans=(2, 4, 8), thickness=(2,), per_lane=(1, 2, 4))
 """Several groups a lane: one device begins with what another has done while that goes on."""
@@ -90,18 +91,28 @@ def may_gain(costs: Costs) -> bool:
 
 
 def _fitting_cuts(costs: Costs, placement: Placement, place: Place | None) -> list[Candidate]:
-    """Cuts of the placement; of one within a tighter limit, where no cut of it fits.
+    """Cuts of the placement; where memory limits it also of some within tighter limits.
 
-    A policy counts tasks one by one: segments hold more at once, and others at a time.
+    A policy counts tasks one by one: segments hold more at once, and others at a time. So a
+    placement that fills a memory leaves few cuts that fit, if any. Tighter ones are tried as long
+    as they help.
     """
     cuts = candidates(costs, placement)
     for share in _TIGHTER:
-        if cuts or place is None:
+        if place is None or (cuts and costs.time.is_over()):
+            break
+        problem = _within(costs.problem, share)
+        if cuts and fits(problem, placement):
             break
         try:
-            cuts = candidates(costs, place(_within(costs.problem, share)))
+            found = candidates(costs, place(problem))
         except PlacementError as error:
             _log.debug("no placement within %g of the memory: %s", share, error)
+            continue
+        shortest_ns = _shortest_ns(cuts)
+        cuts += [replace(one, name=f"within {share:g}, {one.name}") for one in found]
+        if cuts and _shortest_ns(cuts) == shortest_ns:
+            break
     return cuts
 
 
@@ -138,6 +149,10 @@ def cuts_of_clusters(
         yield [replace(c, name=f"{name} placed, {c.name}") for c in found]
         if costs.time.is_over():
             return
+
+
+def _shortest_ns(cuts: Sequence[Candidate]) -> int | None:
+    return min((cut.predicted.makespan_ns for cut in cuts), default=None)
 
 
 def _promise(candidate: Candidate) -> tuple[int, int, str]:

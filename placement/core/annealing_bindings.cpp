@@ -1,16 +1,13 @@
 #include "annealing_bindings.hpp"
 
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
 #include <cstdint>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "annealing.hpp"
+#include "arrays.hpp"
 #include "evaluator.hpp"
+#include "room_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -19,20 +16,13 @@ namespace placement {
 
 namespace {
 
-using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using ConstantsTuple = std::tuple<std::vector<std::int64_t>, std::vector<std::int64_t>,
-                                  std::vector<std::vector<Index>>, std::vector<std::int64_t>>;
-
 void make(Annealing* self, const Evaluator& evaluator, const Numbers& device_of,
           const Numbers& priority, ConstantsTuple constants, std::uint64_t seed,
           std::int64_t evaluations, Ns time_ns, int threads, Ns target_ns) {
-  auto& [capacity_bytes, own_bytes, blobs, blob_bytes] = constants;
   const Placed start{
       {device_of.data(), device_of.size()}, {priority.data(), priority.size()}, false};
-  new (self) Annealing(
-      evaluator.problem(), start,
-      {std::move(capacity_bytes), std::move(own_bytes), std::move(blobs), std::move(blob_bytes)},
-      {seed, evaluations, time_ns, threads, target_ns});
+  new (self) Annealing(evaluator.problem(), start, constants_of(std::move(constants)),
+                       {seed, evaluations, time_ns, threads, target_ns});
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "arrays.hpp"
 #include "evaluator.hpp"
 #include "policy_bindings.hpp"
+#include "room_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -48,15 +48,6 @@ void make_evaluator(Evaluator* self, std::vector<DeviceTuple> devices, std::vect
   new (self) Evaluator(Problem(rows_of<Device>(std::move(devices)), rows_of<Link>(std::move(links)),
                                rows_of<TaskRow>(std::move(tasks)),
                                rows_of<TensorRow>(std::move(tensors)), homes));
-}
-
-Placed placed(const Numbers& device_of, const Numbers& priority, bool is_fifo,
-              const std::optional<Rows>& holds) {
-  Placed found{{device_of.data(), device_of.size()}, {priority.data(), priority.size()}, is_fifo};
-  if (!holds) return found;
-  if (holds->shape(1) != 3) throw std::invalid_argument("holds: three columns expected");
-  found.holds = {holds->data(), holds->size()};
-  return found;
 }
 
 Table table(const std::vector<Copy>& copies) {
@@ -120,6 +111,7 @@ A copy is a row of tensor, link, ready_ns, start_ns and end_ns, in the order of 
 starts. ValueError as makespan_ns.)");
   bind_policies(evaluator);
   bind_annealing(m);
+  bind_room(m);
 }
 
 }  // namespace placement

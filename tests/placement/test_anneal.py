@@ -14,7 +14,7 @@ from surplus.placement import Placement, lower_bounds, make_policy, memory_use, 
 from surplus.placement._evaluator import Annealing
 from surplus.placement.anneal import AnnealParams, improved
 from surplus.placement.evaluator import compiled, makespan_ns
-from surplus.placement.fit_memory import InfeasibleError, fits
+from surplus.placement.fit_memory import InfeasibleError
 from surplus.placement.random_graphs import (
     DetectorParams,
     MachineParams,
@@ -22,6 +22,7 @@ from surplus.placement.random_graphs import (
     inception,
     small_random,
 )
+from surplus.placement.room import fits
 from tests.placement.exhaustive import best_dispatch_ns
 from tests.placement.featured_problems import crowded, featured, placed
 from tests.placement.hand_problems import CPU, GPU, cpu_gpu, on

@@ -10,7 +10,6 @@ from surplus.placement import auto as module
 from surplus.placement import lower_bounds, make_policy
 from surplus.placement.evaluator import compiled, makespan_ns
 from surplus.placement.families.registry import family_problem
-from surplus.placement.fit_memory import fits
 from surplus.placement.random_graphs import (
     DetectorParams,
     MachineParams,
@@ -18,6 +17,7 @@ from surplus.placement.random_graphs import (
     inception,
     small_random,
 )
+from surplus.placement.room import fits
 from tests.placement.exhaustive import able_devices
 from tests.placement.featured_problems import featured
 from tests.placement.hand_problems import cpu_gpu

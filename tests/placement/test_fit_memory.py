@@ -12,8 +12,11 @@ from surplus.placement import (
     simulate,
     validate,
 )
-from surplus.placement.fit_memory import fit, fits, least_bytes
+from surplus.placement.fit_memory import fit, least_bytes
+from surplus.placement.memory import binding_capacities
 from surplus.placement.random_graphs import DetectorParams, detector, small_random
+from surplus.placement.room import fits
+from tests.placement.featured_problems import featured
 from tests.placement.hand_problems import CPU, GPU, cpu_gpu, on
 from tests.placement.limited_problems import with_limits, with_weights
 
@@ -141,3 +144,16 @@ def test_a_full_second_memory_is_no_way_out():
     heavy = replace(problem, tasks=(replace(problem.tasks[0], weight_bytes=100),))
     with pytest.raises(InfeasibleError, match="memory"):
         make_policy("single").place(with_limits(heavy, gpu=99, host=99))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_native_room_says_what_memory_use_does(seed):
+    problem = with_weights(featured(seed, 14), seed)
+    placed = make_policy("heft").place(problem)
+    peaks = memory_use(problem, placed, simulate(problem, placed))
+    for spare in (0, -1):
+        limits = {memory: use.peak_bytes + spare for memory, use in peaks.items() if memory}
+        limited = with_limits(problem, **{m: size for m, size in limits.items() if size >= 0})
+        uses = memory_use(limited, placed, simulate(limited, placed))
+        bound = binding_capacities(limited)
+        assert fits(limited, placed) == all(uses[m].peak_bytes <= b for m, b in bound.items())
