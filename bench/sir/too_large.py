@@ -3,7 +3,8 @@
 Two GPUs of the detectors' stored profiles (derived, no GPU took part) and one lane of the CPU. Each
 GPU holds a part of what the whole model needs on one: its constants, and what of its tensors is
 there at once. The solver's bound knows only that constants, and what a task reads and makes, have
-to fit; "room for all" is what the default policy finds where nothing is limited.
+to fit; "room for all" is what the default policy finds where nothing is limited. "As segments" is
+the best cut that fits, as it is predicted: what would be run.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from typing import Any
 from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Key, Row, Table, fill
 from bench.profiles import DETECTORS
-from bench.sir.several_gpus import costs_on
+from bench.sir.several_gpus import costs_on, graph_of
+from surplus.engine.planning.candidates import all_candidates
+from surplus.engine.planning.stages import Costs, place
 from surplus.milp import SolveParams, solve
 from surplus.placement import Placement, Problem, check, make_policy, simulate
 from surplus.placement.memory import simulated_use
@@ -56,9 +59,11 @@ def limited(problem: Problem, memory_bytes: int) -> Problem:
 def measured(key: Key, rows: Sequence[Row], solve_s: float) -> Row:
     """One way to a plan; ``rows`` has the solver's."""
     model, held, name = key
-    free = costs_on(model, 1, GPUS).problem
+    costs = costs_on(model, 1, GPUS)
     memory_bytes = round(float(held) * whole_bytes(model))
-    problem = free if name == _FREE else limited(free, memory_bytes)
+    if name != _FREE:
+        costs = _on(costs, limited(costs.problem, memory_bytes))
+    problem, cut_ms = costs.problem, None
     began_s = perf_counter()
     if name == _SOLVER:
         found = solve(problem, SolveParams(time_limit_s=solve_s))
@@ -66,13 +71,15 @@ def measured(key: Key, rows: Sequence[Row], solve_s: float) -> Row:
         assert found.makespan_ns is not None
         plan, makespan_ns, bound_ms = found.placement, found.makespan_ns, found.bound_ns / 1e6
     else:
-        plan = make_policy("auto").place(problem)
+        plan = make_policy(_AUTO).place(problem)
         makespan_ns = simulate(problem, plan).makespan_ns
         (best,) = (
             r for r in rows if (r["model"], r["GPU holds"], r["plan"]) == (*key[:2], _SOLVER)
         )
         bound_ms = best["bound ms"]
     took_s = perf_counter() - began_s
+    if name != _SOLVER:
+        cut_ms = _best_cut_ms(model, costs, plan)
     return {
         "model": model,
         "GPU holds": held,
@@ -83,7 +90,17 @@ def measured(key: Key, rows: Sequence[Row], solve_s: float) -> Row:
         "above the bound %": 100 * (makespan_ns / 1e6 / bound_ms - 1),
         **_needs(problem, plan),
         "seconds": took_s,
+        "as segments ms": cut_ms,
     }
+
+
+def _on(costs: Costs, problem: Problem) -> Costs:
+    return replace(costs, problem=problem, service=replace(costs.service, problem=problem))
+
+
+def _best_cut_ms(model: str, costs: Costs, plan: Placement) -> float:
+    found = all_candidates(graph_of(model), costs, plan, lambda again: place(again, _AUTO))
+    return min(candidate.predicted.makespan_ns for candidate in found) / 1e6
 
 
 def _needs(problem: Problem, plan: Placement) -> dict[str, Any]:

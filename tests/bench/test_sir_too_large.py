@@ -11,7 +11,8 @@ from bench.infrastructure import result_file
 from bench.infrastructure.resumable import Table, fill
 from bench.sir import too_large
 from bench.sir.too_large import ROWS, limited, measured, whole_bytes
-from surplus.engine.planning.stages import Costs
+from surplus import models
+from surplus.engine.planning.stages import Costs, read_model
 from surplus.engine.segmentation.service import ServiceTimes
 from tests.placement.several_gpus import chain_too_large_for_one
 
@@ -27,7 +28,10 @@ def chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         problem = replace(problem, devices=devices)
         return Costs(problem, ServiceTimes.of(problem))
 
+    path = models.save(models.build("chain", length=8, size=8), tmp_path / "m.onnx")
+    graph = read_model(path, tmp_path)
     monkeypatch.setattr(too_large, "costs_on", costs_on)
+    monkeypatch.setattr(too_large, "graph_of", lambda _: graph)
 
 
 def test_a_gpu_has_to_hold_all_constants_and_what_is_there_at_once() -> None:
@@ -48,3 +52,5 @@ def test_plans_stand_beside_the_solvers_bound() -> None:
     assert max(free["MiB on GPU 0"], free["MiB on GPU 1"]) > free["MiB"]
     assert solver["bound ms"] == auto["bound ms"] == free["bound ms"]
     assert free["makespan ms"] < auto["makespan ms"]
+    assert solver["as segments ms"] is None
+    assert free["as segments ms"] <= auto["as segments ms"]
