@@ -9,6 +9,13 @@ from surplus.colocation.foresight.aim import OPTIONS
 from surplus.colocation.policies.names import PolicySpec, add_policy
 
 add_policy(
-    PolicySpec("surplus", "foresight", planner="foresight", predictor="foresight", shared=OPTIONS)
+    PolicySpec(
+        "surplus",
+        "foresight",
+        planner="foresight",
+        predictor="foresight",
+        shared=OPTIONS,
+        weighs=True,
+    )
 )
-add_policy(PolicySpec("priced", "priced", planner="columns", predictor="serial"))
+add_policy(PolicySpec("priced", "priced", planner="columns", predictor="serial", weighs=True))

@@ -19,6 +19,8 @@ class PolicySpec:
     ----------
     shared : tuple of str
         Options of the dispatcher that its planner is told, too.
+    weighs : bool
+        Whether the dispatcher has an option ``weights``: what a query is worth, by service.
     """
 
     name: str
@@ -29,6 +31,7 @@ class PolicySpec:
     predictor: str = "serial"
     predictor_options: Options = field(default_factory=dict)
     shared: tuple[str, ...] = ()
+    weighs: bool = False
 
     @property
     def runs_parts(self) -> bool:

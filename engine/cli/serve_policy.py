@@ -47,8 +47,6 @@ def asked(args: argparse.Namespace) -> ServedPolicy | None:
         raise ValueError(f"unknown policy {args.policy!r}; there are: {known}")
     if args.best_effort:
         raise ValueError(f"--best-effort: policy {args.policy!r} decides by targets: give --slo")
-    if args.weight:
-        raise ValueError(f"--weight: policy {args.policy!r} decides by targets: give --slo")
     _refuse(args)
     return ServedPolicy(policy_params(args), args.model_control)
 
@@ -71,6 +69,9 @@ def _refuse(args: argparse.Namespace) -> None:
     from surplus.colocation.policies.names import policy_spec
 
     name = args.policy
+    if args.weight and not policy_spec(name).weighs:
+        text = f"--weight: policy {name!r} decides by targets alone"
+        raise ValueError(f"{text}; by weights, too: {', '.join(_weighing())}")
     if args.lazy and args.profile is None:
         text = f"--lazy: policy {name!r} decides by times that are measured at the start"
         raise ValueError(f"{text}, which loads the models; give them by --profile")
@@ -81,3 +82,11 @@ def _refuse(args: argparse.Namespace) -> None:
     if args.on_device_loss in ("recreate", "cpu"):
         text = f"--on-device-loss {args.on_device_loss}: policy {name!r} has divided the devices"
         raise ValueError(f"{text} that it was given; it goes on with those that are left")
+
+
+def _weighing() -> list[str]:
+    """Policies that know what queries are worth."""
+    from surplus.colocation import policy_names
+    from surplus.colocation.policies.names import policy_spec
+
+    return [name for name in policy_names() if policy_spec(name).weighs]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cli import options
 from surplus.engine.cli.durations import duration_ns
+from surplus.engine.cli.serve_urgency import weights_of
 
 if TYPE_CHECKING:
     from surplus.engine.scheduling.policy_params import PolicyParams
@@ -71,7 +72,7 @@ def policy_params(args: argparse.Namespace) -> PolicyParams:
     return PolicyParams(
         policy=args.policy,
         slos_ns={name: duration_ns(text) for name, text in options.texts(args.slo).items()},
-        options=options.pairs(args.option),
+        options=_policy_options(args),
         devices=args.devices,
         rates_per_s={name: _rate(name, text) for name, text in options.texts(args.rate).items()},
         most_items=8 if args.max_batch is None else args.max_batch,
@@ -86,6 +87,14 @@ def policy_params(args: argparse.Namespace) -> PolicyParams:
         gpu_memory=args.gpu_memory,
         any_bits=args.any_bits,
     )
+
+
+def _policy_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Those that were given by their names, and weights."""
+    found = options.pairs(args.option)
+    if args.weight:
+        found["weights"] = weights_of(args)
+    return found
 
 
 def _rate(name: str, text: str) -> float:

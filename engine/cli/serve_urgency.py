@@ -29,8 +29,8 @@ def add_urgency(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="MODEL=W",
-        help="its share of the lanes, 0.01 to 100, while queries without deadlines wait"
-        " (default 1); may be repeated",
+        help="its share of the lanes, 0.01 to 100, while queries without deadlines wait, or what"
+        " its queries are worth under a policy for several models (default 1); may be repeated",
     )
     parser.add_argument(
         "--late",
@@ -63,7 +63,7 @@ def by_model(
     """
     known = list(dict.fromkeys(names))
     due_ns = {name: duration_ns(text) for name, text in options.texts(args.slo).items()}
-    weights = {name: _weight(name, text) for name, text in options.texts(args.weight).items()}
+    weights = weights_of(args)
     asked = (("--slo", due_ns), ("--best-effort", args.best_effort), ("--weight", weights))
     for option, named in asked:
         for name in named:
@@ -85,6 +85,11 @@ def by_model(
 def usual(args: argparse.Namespace, loading: LoadParams) -> LoadParams:
     """How to load a model that no option names."""
     return replace(loading, late=args.late, max_wait_ms=args.max_wait_ms)
+
+
+def weights_of(args: argparse.Namespace) -> dict[str, float]:
+    """By model; raises ValueError, naming the one whose weight is no number."""
+    return {name: _weight(name, text) for name, text in options.texts(args.weight).items()}
 
 
 def _weight(name: str, text: str) -> float:
