@@ -138,6 +138,16 @@ def test_a_guarantee_is_kept_at_a_cost() -> None:
     assert in_time(fair) < in_time(plain)
 
 
+def test_who_is_refused_by_a_full_queue_is_counted_too() -> None:
+    """Nearly all of them are, of a service that seldom gets the device."""
+    services = [service("cheap", slo_ms=20), service("dear", slo_ms=60, max_queue=1)]
+    random = np.random.default_rng(3)
+    times = [sorted(random.uniform(0, 4000, count).tolist()) for count in (1400, 400)]
+    setting = setting_of(services, load_of(services, times), [3, 15], [0, 0], [350, 100])
+    done = run(setting, guarantee=0.3)
+    assert summarise(done, setting.load, services, 1).services[1].goodput > 0.12
+
+
 def test_weights_say_who_is_dear() -> None:
     services = [service("a", slo_ms=20, max_batch=1), service("b", slo_ms=20, max_batch=1)]
     times = [[k * 5.0 for k in range(100)], [k * 5.0 for k in range(100)]]

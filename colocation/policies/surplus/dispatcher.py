@@ -164,6 +164,7 @@ class Priced:
         if event.query is not None:
             if self._market.arrived(event.query):
                 self._seen_places()
+            self._note_refused(state, event.query)
         elif event.group is not None:
             self._ended(state, event.group, event)
         elif event.change is not None and event.change.kind is ChangeKind.DEVICE_LOST:
@@ -172,6 +173,12 @@ class Priced:
             event.time_ns, state.waiting, len(self._rooms)
         ):
             self._starts.priced()
+
+    def _note_refused(self, state: State, query: Query) -> None:
+        """Who comes to a full queue is refused before anybody is asked."""
+        bounded = self._services[query.service].max_queue is not None
+        if bounded and self._params.guarantee and query not in state.waiting[query.service]:
+            self._given_up(query.service, 1)
 
     def _ended(self, state: State, group: Group, event: Event) -> None:
         if state.running[group.partition] is not None:
