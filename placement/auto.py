@@ -49,6 +49,10 @@ _log = getLogger(__name__)
 _LEAST_MS, _TASK_MS = 8.0, 0.01
 """The time by default: at least the first, and the second for each task."""
 
+_SEVERAL = 10
+"""So many times as long where devices have several memories beside the host's: there is more to
+choose, and a tenth of it finds a fifth of what there is to gain (docs/PERFORMANCE.md)."""
+
 _OVERDUE = 6
 """So many times ``time_ms`` may be used before it counts as exceeded."""
 
@@ -84,6 +88,7 @@ _THRESHOLDS = 4.0, 12.0, 1.5
 _LIMITED_CHANGES, _LIMITED_TASKS = 10_000, 20_000_000
 """Under limits of memories: so many changes, and tasks that are played for them, some seconds."""
 
+_HOST_AND_ONE = 2
 _SEED = 22
 
 Proposal = tuple[Numbers, Numbers]
@@ -97,8 +102,8 @@ class AutoParams:
     Parameters
     ----------
     time_ms : float, optional
-        How long it may think. By default 0.01 ms for each task, at least 8 ms. It has no use for
-        more than some 2 ms for each task.
+        How long it may think. By default 0.01 ms for each task, at least 8 ms; ten times as long
+        with several GPUs. It has no use for more than some 2 ms for each task.
     """
 
     time_ms: float | None = None
@@ -123,7 +128,7 @@ class Auto:
         InfeasibleError
             If no placement was found that the memories hold.
         """
-        budget_ns = self._budget_ns(len(problem.tasks))
+        budget_ns = self._budget_ns(problem)
         places, priority = _Search(problem, budget_ns).run()
         found = placement_at(problem, places.tolist(), priority.tolist(), _NAME)
         if binding_capacities(problem) and not fits(problem, found):
@@ -134,8 +139,10 @@ class Auto:
             return replace(annealed, policy=_NAME)
         return found
 
-    def _budget_ns(self, tasks: int) -> int:
-        default_ms = max(_LEAST_MS, _TASK_MS * tasks)
+    def _budget_ns(self, problem: Problem) -> int:
+        default_ms = max(_LEAST_MS, _TASK_MS * len(problem.tasks))
+        if len({device.memory for device in problem.devices}) > _HOST_AND_ONE:
+            default_ms *= _SEVERAL
         return round(1e6 * (self._params.time_ms or default_ms))
 
 

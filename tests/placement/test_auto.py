@@ -1,4 +1,5 @@
 import logging
+from dataclasses import replace
 from itertools import permutations, product
 
 import numpy as np
@@ -110,6 +111,24 @@ def test_more_time_finds_more():
     problem = detector(4, DetectorParams(60, 6, 80, 5), MachineParams(2, 2))
     short, long = (length_ns(problem, "auto", time_ms=ms) for ms in (0.1, 200))
     assert long < short
+
+
+def test_several_gpus_have_ten_times_the_time():
+    one = detector(4, DetectorParams(60, 6, 80, 5))
+    gpu, (up, down) = one.devices[1], one.links
+    second = replace(gpu, name="gpu1", memory="gpu1")
+    links = (
+        *(up, down, replace(up, target="gpu1"), replace(down, source="gpu1")),
+        *(replace(up, source=a, target=b) for a, b in (("gpu", "gpu1"), ("gpu1", "gpu"))),
+    )
+    tasks = tuple(
+        replace(task, service_ns=(*task.service_ns, task.service_ns[1])) for task in one.tasks
+    )
+    two = replace(one, devices=(*one.devices, second), links=links, tasks=tasks)
+    default = max(8.0, 0.01 * len(one.tasks))
+    assert length_ns(one, "auto") == length_ns(one, "auto", time_ms=default)
+    assert length_ns(two, "auto") == length_ns(two, "auto", time_ms=10 * default)
+    assert length_ns(two, "auto") < length_ns(two, "auto", time_ms=default)
 
 
 def test_memory_limits_are_kept():
