@@ -51,7 +51,7 @@ _LEAST_MS, _TASK_MS = 8.0, 0.01
 
 _SEVERAL = 10
 """So many times as long where devices have several memories beside the host's: there is more to
-choose, and a tenth of it finds a fifth of what there is to gain (docs/PERFORMANCE.md)."""
+choose, and a tenth of it finds plans of detectors that are 5 % longer."""
 
 _OVERDUE = 6
 """So many times ``time_ms`` may be used before it counts as exceeded."""
