@@ -23,7 +23,7 @@ from surplus.colocation.truths.layer_truth import LayerTruth
 from surplus.colocation.truths.truth import ProfileTruth, Truth
 
 _LEAST_RATE_PER_S = 1e-3
-_LEAST_TARGETS = 4
+LEAST_TARGETS = 4
 """A load lasts for so many times the longest target, so that queues show what they come to."""
 _MOST_TIMES = 8
 """But is of at most so many times the queries asked for, lest trials take too long."""
@@ -35,23 +35,30 @@ _USUAL = 0.05
 """What a neighbour costs on a CPU's lanes where nothing is known."""
 
 
-def imagined_load(demand: Demand, queries: int, seed: int, burst: float = 1.0) -> Load:
+def imagined_load(
+    demand: Demand,
+    queries: int,
+    seed: int,
+    burst: float = 1.0,
+    targets: int = LEAST_TARGETS,
+) -> Load:
     """Poisson arrivals at the demand's rates; sizes at equal chance from an eighth to the largest.
 
     Parameters
     ----------
     queries : int
-        On the mean, of all services; up to eight times as many where four of the longest targets
-        bring them. The rates are always the demand's: what is good on a thin load may fail on a
-        full one.
+        On the mean, of all services; up to eight times as many where ``targets`` bring them. The
+        rates are always the demand's: what is good on a thin load may fail on a full one.
     burst : float
         In every second quarter of the run all rates are so many times as high, >= 1, in the
         others lower by as much as keeps the mean.
+    targets : int
+        So many of the longest targets it lasts, at least.
     """
     rates = [max(_LEAST_RATE_PER_S, rate) for rate in demand.rates_per_s]
     longest_ns = max(service.slo_ns for service in demand.services)
     asked_ns = round(queries / sum(rates) * NS_PER_S)
-    duration_ns = min(max(asked_ns, _LEAST_TARGETS * longest_ns), _MOST_TIMES * asked_ns)
+    duration_ns = min(max(asked_ns, targets * longest_ns), _MOST_TIMES * asked_ns)
     streams = []
     for index, rate in enumerate(rates):
         draw = np.random.default_rng([stream_of(seed, demand.services[index].name), 9])

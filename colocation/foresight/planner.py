@@ -23,9 +23,16 @@ from surplus.colocation.frame.predictor import PREDICTORS
 from surplus.colocation.policies.surplus.params import check_weights
 from surplus.colocation.simulation.simulator import Setting, simulate
 
-_HEATS = (Heat(99, 250, 1.0), Heat(10, 700, 1.5), Heat(5, 1500, 1.0), Heat(5, 600, 1.0, 2.0))
-"""In the last one neighbours cost twice what is believed: a way that is a little better but lives
-off small batches side by side is not worth what it loses where they do."""
+_HEATS = (
+    Heat(99, 250, 1.0),
+    Heat(10, 700, 1.5),
+    Heat(5, 1500, 1.0),
+    Heat(5, 600, 1.0, neighbours=2.0),
+    Heat(3, 3000, 1.0, targets=12),
+)
+"""In the fourth neighbours cost twice what is believed: a way that is a little better but lives off
+small batches side by side is not worth what it loses where they do. The last is long: in overload
+some ways fall back for many targets before queues are what they come to."""
 _LEAD = 0.005
 _HEATS_AGAIN = (Heat(99, 250, 1.0), Heat(4, 700, 1.5))
 _LEAD_AGAIN = 0.02
@@ -112,7 +119,7 @@ def _chosen(demand: Demand, path: str | None, aim: Aim, now: str) -> str:
     def trial(name: str, number: int) -> float | None:
         if number == len(settings):
             heat = heats[number]
-            load = imagined_load(demand, heat.queries, _SEED + number, heat.burst)
+            load = imagined_load(demand, heat.queries, _SEED + number, heat.burst, heat.targets)
             beside = believed_interference(demand, heat.neighbours)
             settings.append(Setting(demand, load, truth, beside))
         setting = settings[number]

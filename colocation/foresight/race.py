@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from surplus.colocation.foresight.imagined import LEAST_TARGETS
+
 Trial = Callable[[str, int], float | None]
 """Way, heat -> share of the queries in time; None if the way cannot serve."""
 
@@ -33,12 +35,15 @@ class Heat:
         See ``imagined_load``.
     neighbours : float
         See ``believed_interference``.
+    targets : int
+        See ``imagined_load``.
     """
 
     kept: int
     queries: int
     burst: float
     neighbours: float = 1.0
+    targets: int = LEAST_TARGETS
 
 
 def winner(
