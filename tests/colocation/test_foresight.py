@@ -119,6 +119,15 @@ def test_an_imagined_load_is_of_the_demand(burst: float) -> None:
     assert (quarter % 2 == 1).mean() == pytest.approx(burst / 2, abs=0.02)
 
 
+def test_an_imagined_load_may_last_for_more_targets() -> None:
+    own = [service("a", slo_ms=100)]
+    demand = setting_of(own, load_of(own, [[]]), [1], [1], [1000]).demand
+    assert imagined_load(demand, 250, 1).duration_ns == 400 * MS
+    assert imagined_load(demand, 250, 1, targets=12).duration_ns == 1200 * MS
+    assert imagined_load(demand, 100, 1, targets=12).duration_ns == 800 * MS  # eight times as many
+    assert imagined_load(demand, 3000, 1, targets=12).duration_ns == 3000 * MS
+
+
 def test_an_imagined_load_is_not_thinned_where_targets_are_far_apart() -> None:
     """Four long targets would be 40,000 of the fast service's queries, 250 were asked for."""
     own = [service("slow", slo_ms=1000), service("fast", slo_ms=5)]
