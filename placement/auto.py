@@ -32,7 +32,6 @@ from surplus.placement.best import Best, BestParams
 from surplus.placement.evaluator import Numbers, compiled, placement_at
 from surplus.placement.list_schedule import Choice, Reals
 from surplus.placement.load_bounds import cheaper_here
-from surplus.placement.memory import binding_capacities
 from surplus.placement.ordering import order_of, planned_order
 from surplus.placement.overflow import HOST
 from surplus.placement.peft import mean_costs
@@ -131,7 +130,7 @@ class Auto:
         budget_ns = self._budget_ns(problem)
         places, priority = _Search(problem, budget_ns).run()
         found = placement_at(problem, places.tolist(), priority.tolist(), _NAME)
-        if binding_capacities(problem) and not fits(problem, found):
+        if not fits(problem, found):
             fitting = BestParams(("comm_sd_best", "heft", "peft", "single"))
             begun = Best(fitting).place(problem)
             changes = min(_LIMITED_CHANGES, _LIMITED_TASKS // len(problem.tasks))

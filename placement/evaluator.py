@@ -6,7 +6,6 @@ about (which takes about as long as a simulation in Python), and forgotten with 
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surplus.placement._evaluator import Evaluator
+from surplus.placement.per_problem import PerProblem
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem, Task
 from surplus.placement.simulator import SimulatorParams
@@ -24,10 +24,6 @@ Numbers = NDArray[np.int64]
 
 TaskRow = tuple[str, Row, tuple[int, ...], tuple[int, ...]]
 """Name, service times, widths and launches."""
-
-_COMPILED: dict[int, Evaluator] = {}
-"""By the identity of a problem, as long as that lives: problems are equal by value, but have none
-that is worth computing each time, and are copied and pickled without what was made of them."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +77,7 @@ def compiled(problem: Problem) -> Evaluator:
 
     A place is an index into ``Problem.places``; the first ones are the devices.
     """
-    found = _COMPILED.get(id(problem))
-    if found is None:
-        found = _COMPILED.setdefault(id(problem), _compile(problem))
-        weakref.finalize(problem, _COMPILED.pop, id(problem), None)
-    return found
+    return _compiled(problem)
 
 
 def memory_indices(problem: Problem) -> dict[str, int]:
@@ -97,6 +89,9 @@ def memory_indices(problem: Problem) -> dict[str, int]:
 
 def _compile(problem: Problem) -> Evaluator:
     return compile_with(problem, problem.tasks)
+
+
+_compiled = PerProblem(_compile)
 
 
 def compile_with(problem: Problem, tasks: Sequence[Task]) -> Evaluator:

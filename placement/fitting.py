@@ -13,7 +13,6 @@ from typing import Protocol
 
 from surplus.placement.evaluator import makespan_ns
 from surplus.placement.fit_memory import Banned, InfeasibleError, fit
-from surplus.placement.memory import binding_capacities
 from surplus.placement.ordering import planned
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem, Task
@@ -45,7 +44,7 @@ class Fitting:
             If no placement was found that fits.
         """
         first = self._policy.place(problem)
-        if not binding_capacities(problem) or fits(problem, first):
+        if fits(problem, first):
             return first
         candidates = list(self._candidates(problem, first))
         return min(candidates, key=lambda placed: makespan_ns(problem, placed))

@@ -5,35 +5,31 @@
 
 from __future__ import annotations
 
-import weakref
-
 from surplus.placement._evaluator import Room
 from surplus.placement.evaluator import arrays, compiled, held_rows, memory_indices
 from surplus.placement.memory import binding_capacities, own_bytes
+from surplus.placement.per_problem import PerProblem
 from surplus.placement.placement import Placement
 from surplus.placement.problem import Problem
 
 Constants = tuple[list[int], list[int], list[tuple[int, ...]], list[int]]
 
-_ROOMS: dict[int, Room | None] = {}
-"""By the identity of a problem, as long as that lives (``evaluator.py``)."""
-
 
 def fits(problem: Problem, placement: Placement) -> bool:
     """Whether the simulated query stays within all memories; errors as ``makespan_ns``."""
     room = _room_of(problem)
-    plan, held = arrays(problem, placement), held_rows(problem, placement)
-    return room is None or room.holds(*plan, held)
+    if room is None:
+        return True
+    return room.holds(*arrays(problem, placement), held_rows(problem, placement))
 
 
-def _room_of(problem: Problem) -> Room | None:
-    """Made when it is first asked for; None if nothing is limited."""
-    if id(problem) not in _ROOMS:
-        constants = constants_of(problem)
-        room = Room(compiled(problem), constants) if constants[0] else None
-        _ROOMS[id(problem)] = room
-        weakref.finalize(problem, _ROOMS.pop, id(problem), None)
-    return _ROOMS[id(problem)]
+def _room(problem: Problem) -> Room | None:
+    """None if nothing is limited."""
+    constants = constants_of(problem)
+    return Room(compiled(problem), constants) if constants[0] else None
+
+
+_room_of = PerProblem(_room)
 
 
 def constants_of(problem: Problem) -> Constants:

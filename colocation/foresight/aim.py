@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from surplus.colocation.foresight.ways import of_ours, on_demand
@@ -15,8 +15,6 @@ from surplus.colocation.policies.surplus.promises import check_promise
 
 OURS = "priced"
 _PROMISED = "promised"
-OPTIONS = ("promise", "guarantee", "weights")
-"""Those of our own rule that a choice among ways depends on."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +82,10 @@ class Aim:
         shares = (own / count for _, count, own in rows if count)
         lacks = max((self.guarantee - share for share in shares), default=0.0)
         return sum(value * own for value, _, own in rows) / (most or 1.0) - max(0.0, lacks)
+
+
+OPTIONS = tuple(field.name for field in fields(Aim))
+"""Those of our own rule that a choice among ways depends on."""
 
 
 def served_by(way: Options, asked: Options) -> tuple[str, dict[str, Any]]:

@@ -235,7 +235,7 @@ def test_a_problem_is_read_once_and_forgotten_with_it():
     assert compiled(problem) is compiled(problem)
     assert compiled(pickle.loads(pickle.dumps(problem))) is not compiled(problem)
     identity = id(problem)
-    assert identity in evaluator._COMPILED
+    assert identity in evaluator._compiled.made
     del problem
     gc.collect()
-    assert identity not in evaluator._COMPILED
+    assert identity not in evaluator._compiled.made

@@ -190,20 +190,18 @@ class Priced:
         if event.kind is EventKind.DONE:
             for piece in group.pieces:
                 in_time = sum(query.deadline_ns >= event.time_ns for query in piece.queries)
-                self._answered(piece.service, in_time, len(piece.queries) - in_time)
+                late = len(piece.queries) - in_time
+                self._departed(piece.service, in_time, late, given_up=False)
             share = state.deployment.partitions[group.partition].share_percent
             self._learn(group, share, event.time_ns)
 
-    def _answered(self, service: int, in_time: int, late: int) -> None:
-        if self._market.departed(service, in_time + late, given_up=False):
-            self._starts.departed(service)
-        if self._fair.departed(service, in_time, late):
-            self._starts.valued(service)
-
     def _given_up(self, service: int, count: int) -> None:
-        if self._market.departed(service, count, given_up=True):
+        self._departed(service, 0, count, given_up=True)
+
+    def _departed(self, service: int, in_time: int, others: int, *, given_up: bool) -> None:
+        if self._market.departed(service, in_time + others, given_up=given_up):
             self._starts.departed(service)
-        if self._fair.departed(service, 0, count):
+        if self._fair.departed(service, in_time, others):
             self._starts.valued(service)
 
     def _learn(self, group: Group, share: int, now_ns: int) -> None:
