@@ -166,9 +166,6 @@ def expect_wide_sessions(sessions: int, width: int) -> None:
     Where these are many, they are opened on the shared pool and need not move there later.
     """
 
-def socket_pair() -> tuple[int, int]:
-    """Two connected sockets, for `Session.stand_in` and `WholeModel`; close them with os.close."""
-
 class Session:
     """
     One ONNX Runtime session outside any plan: profiling, reference, calibration.
@@ -264,13 +261,6 @@ class Session:
         Freeing the outputs is counted. Stops after `budget_ns`, but runs at least once.
         """
 
-    def stand_in(self, socket: int) -> None:
-        """
-        Answer the queries of another process, which has no session yet, until it has one.
-
-        Takes the socket over. `WholeModel` is its other end.
-        """
-
 class WholeModel:
     """
     A model that was opened before anything is known of it.
@@ -286,18 +276,8 @@ class WholeModel:
         level: str = "all",
         config: Mapping[str, str] = ...,
         when_read: Callable[[], object] | None = None,
-        stand_in: int = -1,
     ) -> None:
-        """
-        Load and optimise a model's file, as `Session` does.
-
-        Parameters
-        ----------
-        stand_in
-            A socket to a process that is in `Session.stand_in` for the same model, opened the same
-            way; taken over. It answers the first queries. The model is opened here soon after, and
-            ``when_read`` is not called.
-        """
+        """Load and optimise a model's file, as `Session` does."""
 
     @property
     def input_info(self) -> list[tuple[str, str, int, list[int | str] | None]]:
@@ -322,6 +302,30 @@ def file_checksum(descriptor: int) -> tuple[int, int]:
     ------
     OSError
         If it cannot be read.
+    """
+
+def start_detached(
+    arguments: list[bytes], environment: list[bytes], stdin: int, stdout: int
+) -> tuple[int, int]:
+    """
+    Start a program in a session of its own that is no child of this process.
+
+    Parameters
+    ----------
+    arguments, environment
+        The program's path and its arguments; rows of ``NAME=VALUE``.
+    stdin, stdout
+        Descriptors, which stay the caller's.
+
+    Returns
+    -------
+    tuple
+        Its process id, and a pidfd, which is the caller's to close.
+
+    Raises
+    ------
+    OSError
+        If it cannot be started.
     """
 
 def take_json_numbers(document: bytes, mark: str, least: int) -> tuple[bytes, list[numpy.ndarray]]:

@@ -128,6 +128,14 @@ def installed_plugins() -> list[str]:
     return sorted({name.replace("_", "-") for name in bare})
 
 
+def is_runtime_loaded() -> bool:
+    """Whether ``load_runtime`` has nothing to do."""
+    try:
+        return bool(_core.runtime_version())
+    except RuntimeError:
+        return False
+
+
 def load_runtime() -> str:
     """Open ONNX Runtime once in this process, telemetry off; further calls do nothing.
 

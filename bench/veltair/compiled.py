@@ -37,7 +37,7 @@ from surplus.engine.compilation.compile_model import MANIFEST, CompilationParams
 from surplus.engine.compilation.read_layers import read_layers
 from surplus.engine.errors import ExecutionError
 from surplus.engine.native import load_runtime
-from surplus.engine.planning.stages import read_tried
+from surplus.engine.planning.stages import read_model
 from surplus.engine.scheduling.backend import EngineBackend
 from surplus.engine.scheduling.compiled import find_compiled
 from surplus.engine.scheduling.compiled_check import check_compiled
@@ -96,7 +96,7 @@ class Versions:
         folder.mkdir(parents=True, exist_ok=True)
         self._path, self._manifest = folder / "model.onnx", folder / MANIFEST
         models.save(models.info(network.builds).build(**network.parameters), self._path)
-        self._graph = read_tried(self._path)
+        self._graph = read_model(self._path)
         if not self._manifest.exists():
             params = CompilationParams(
                 network.target_ms * 1_000_000,

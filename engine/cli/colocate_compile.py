@@ -39,14 +39,14 @@ def run(args: argparse.Namespace) -> int:
     from surplus.engine.compilation.candidates import CandidateParams
     from surplus.engine.compilation.compile_model import CompilationParams, compile_model
     from surplus.engine.native import load_runtime
-    from surplus.engine.planning.stages import read_tried
+    from surplus.engine.planning.stages import read_model
 
     candidates = CandidateParams(args.candidates)
     counts = {"blocks": args.blocks, "versions": args.versions, "most_layers": args.layers}
     lanes = {"lanes": args.lanes} if args.lanes else {}
     params = CompilationParams(duration_ns(args.target), candidates=candidates, **counts, **lanes)
     load_runtime()
-    made = compile_model(read_tried(args.model, args.cache), args.output, params, _say)
+    made = compile_model(read_model(args.model, args.cache), args.output, params, _say)
     rows = [row for layer in made.layers for row in _rows(layer)]
     show_rows("versions", rows)
     print(f"{made.manifest}: {len(made.blocks)} blocks")

@@ -36,6 +36,7 @@ def loading_params(args: argparse.Namespace, *, restarts: bool) -> LoadParams:
         same_bits=not args.any_bits,
         max_batch=args.max_batch,
         tune=tune_by_default(),
+        crash_probe=True,
     )
     specs = loading.specs()
     if args.lazy or args.model_memory:  # else loading says what is missing

@@ -96,6 +96,11 @@ class Judge:
         """As of ``PlanJudge``."""
         WATCHER.watch(model)
 
+    def doubt(self) -> None:
+        """Store the judgement as provisional, and judge the plan again."""
+        self.judgement, self._is_due = replace(self.judgement, provisional=True), True
+        self._keep(self._plan, self.judgement)
+
     def step(self, model: Judged) -> int | None:
         """Do what is due: when the last step said, and when ``ended`` was called.
 

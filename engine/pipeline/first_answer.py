@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.on_machine import machine_of, recovery_of
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.unread import Unread
-from surplus.engine.trial.first_run import harmless_at_first
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +33,8 @@ def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None)
     InputError
         If given inputs do not fit the model.
     ModelError
-        If its first run, in a child, ends the process, or does not end in time.
+        If ``params.crash_probe`` is set, and its first run, in a child, ends the process, or does
+        not end in time.
     """
 
     def read() -> Content:
@@ -42,8 +43,8 @@ def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None)
         return read_model(path, params.cache or cache_folder()).content
 
     try:
-        with harmless_at_first(path, params.specs()[0].lanes) as opening:
-            unread = Unread(path, params.specs(), read, opening)
+        with _probed(path, params) as when_read:
+            unread = Unread(path, params.specs(), read, when_read)
     except (RuntimeError, ValueError, MemoryError) as error:
         _log.info("%s is read before it answers: %s", path, one_line(error))
         return None
@@ -51,3 +52,12 @@ def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None)
         check_inputs(unread.graph, inputs)
     machine, recovery = machine_of(params), recovery_of(params)
     return Model(unread.graph, unread.plan, machine, params.departure(), recovery)
+
+
+def _probed(path: Path, params: LoadParams) -> AbstractContextManager[Callable[[], None] | None]:
+    """What is called between reading the file and opening it, if the file is run in a child."""
+    if not params.crash_probe:
+        return nullcontext()
+    from surplus.engine.trial.first_run import harmless_at_first  # starts processes
+
+    return harmless_at_first(path)

@@ -14,6 +14,7 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.errors import EngineError, one_line
 from surplus.engine.examples.made_up import example_inputs
 from surplus.engine.lifeline import end_with_parent
+from surplus.engine.pipeline.idle_moment import Moment
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.same_answers import same_bytes
@@ -24,16 +25,26 @@ from surplus.engine.runtime.unread import Unread
 def main() -> None:
     """Read what to measure, store what comes of it, say whether its bits are the same."""
     _give_way()
-    path, params, inputs = pickle.load(sys.stdin.buffer)
+    path, params, inputs, moment = pickle.load(sys.stdin.buffer)
     end_with_parent()
-    print(json.dumps(learnt(path, params, inputs)), flush=True)
+    print(json.dumps(learnt(path, params, inputs, moment)), flush=True)
     os._exit(0)  # the plan is stored, and nobody waits for what is open
 
 
-def learnt(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Load and store as ``tune="now"`` does; ``same_bits`` or ``error``."""
+def learnt(
+    path: Path,
+    params: LoadParams,
+    inputs: Mapping[str, Any] | None,
+    moment: Moment = Moment.IDLE,
+) -> dict[str, Any]:
+    """Load and store as ``tune="now"`` does; ``same_bits`` or ``error``.
+
+    What was found beside queries is provisional: it is measured again in an idle moment.
+    """
     try:
         model = load_with(path, params, inputs)
+        if moment is Moment.BUSY:
+            model.doubt()
         return {"same_bits": _same_bits(path, params, model, inputs)}
     except (EngineError, RuntimeError, ValueError, OSError, MemoryError) as error:
         return {"error": one_line(error)}

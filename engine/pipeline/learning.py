@@ -1,8 +1,10 @@
 """Finds the plans of models that answer already: one after another, each in a process of its own.
 
 Whoever measures in the process that answers takes its interpreter and dies with its mistakes. The
-child (learner.py) runs when no other process wants a core, so it takes about 0.3 % of a busy one;
-what it finds is stored as it comes, and a process that ends takes it along and waits for nothing.
+other one (learner.py) begins in an idle moment (idle_moment.py) and runs when no other process
+wants a core, so it takes about 0.3 % of a busy one. It is no child that the program could wait for
+(detached_process.py), and ends with it; what it finds is stored as it comes. A program that can
+start no Python (interpreter.py) is not measured.
 """
 
 from __future__ import annotations
@@ -15,26 +17,24 @@ import pickle
 import queue
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from surplus.engine.cache_folder import cache_folder
+from surplus.engine.detached_process import DetachedProcess
 from surplus.engine.devices import after_fork
 from surplus.engine.dfg.known_graph import known_graph
 from surplus.engine.errors import EngineError, one_line
+from surplus.engine.interpreter import find_interpreter
+from surplus.engine.pipeline.idle_moment import IdleParams, IdleWatch, Moment
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.model import Model
 
-if TYPE_CHECKING:
-    import subprocess
-
 _log = logging.getLogger(__name__)
-
-_GRACE_S = 1.0
-"""After a load: its first queries have the machine for themselves."""
 
 _START = "import sys; sys.path[:] = PATH; from surplus.engine.pipeline.learner import main; main()"
 
@@ -48,6 +48,7 @@ class LearningJob:
     params: LoadParams
     inputs: Mapping[str, Any] | None
     tune: str = "now"
+    loaded_s: float = field(default_factory=time.monotonic)
     over: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -57,18 +58,18 @@ class LearningJob:
 
 
 class Learning:
-    """A thread that starts the children of a process, one at a time. Thread-safe.
+    """A thread that starts the processes which measure, one at a time. Thread-safe.
 
     Parameters
     ----------
-    grace_s : float
-        Seconds that it waits before each.
+    idle : IdleParams, optional
+        When each begins.
     start : str
-        What the child's interpreter executes; ``PATH`` stands for where modules are found.
+        What its interpreter executes; ``PATH`` stands for where modules are found.
     """
 
-    def __init__(self, grace_s: float = _GRACE_S, start: str = _START) -> None:
-        self._grace_s = grace_s
+    def __init__(self, idle: IdleParams | None = None, start: str = _START) -> None:
+        self._idle = idle
         self._start = start
         self._begin()
 
@@ -77,7 +78,7 @@ class Learning:
         self._lock = threading.Lock()
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
-        self._child: tuple[LearningJob, subprocess.Popen[bytes]] | None = None
+        self._child: tuple[LearningJob, DetachedProcess] | None = None
 
     def leave_behind(self) -> None:
         """Learn nothing of the parent's models in a forked child (after_fork.py)."""
@@ -110,21 +111,23 @@ class Learning:
             thread.join()
 
     def _run(self) -> None:
+        idle = IdleWatch(self._idle)
         while (job := self._jobs.get()) is not None and not self._ending.is_set():
             if not job.is_wanted:  # at once: models may come and go faster than one is waited for
                 continue
-            if self._ending.wait(self._grace_s):
+            moment = idle.wait(job.loaded_s, self._ending)
+            if moment is None:
                 return
             try:
                 if job.is_wanted:
-                    self._learn(job)
+                    self._learn(job, moment)
             except (EngineError, OSError, RuntimeError, ValueError) as error:
                 _log.warning("%s goes on as one session: %s", job.path, one_line(error))
             finally:
                 job.over.set()
 
-    def _learn(self, job: LearningJob) -> None:
-        found = self._taught(job)
+    def _learn(self, job: LearningJob, moment: Moment) -> None:
+        found = self._taught(job, moment)
         if "error" in found:
             raise EngineError(str(found["error"]))
         model = job.model()
@@ -139,34 +142,29 @@ class Learning:
         if model.become(opened):
             _log.info("%s: %s took over", job.path, model.plan.name)
 
-    def _taught(self, job: LearningJob) -> dict[str, Any]:
-        """What the child says in its last line; nothing if it was ended."""
-        import subprocess  # not before the first answer
-
+    def _taught(self, job: LearningJob, moment: Moment) -> dict[str, Any]:
+        """What the other process says in its last line; nothing if it was ended, or cannot be."""
+        interpreter = find_interpreter()
+        if interpreter is None:
+            return {}
         with self._lock:
             if self._ending.is_set() or job.over.is_set():
                 return {}
-            command = [sys.executable, "-c", self._start.replace("PATH", repr(sys.path))]
-            pipe = subprocess.PIPE
-            child = subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
-            )
+            command = [interpreter, "-c", self._start.replace("PATH", repr(sys.path))]
+            child = DetachedProcess(command)
             self._child = job, child
         with child:
-            assert child.stdin, "it is a pipe"
-            assert child.stdout, "it is a pipe"
             try:
-                _ask(child.stdin, job)
+                _ask(child.stdin, job, moment)
                 said = child.stdout.read()  # it ends when our side of its input is closed
             finally:
                 with self._lock:
                     self._child = None
-                child.kill()
         lines = said.splitlines()
         if not lines:
             if self._ending.is_set() or job.over.is_set():
                 return {}
-            return {"error": f"measuring it ended with code {child.returncode}"}
+            return {"error": "the process that measured it ended"}
         found: dict[str, Any] = json.loads(lines[-1])
         return found
 
@@ -177,9 +175,9 @@ def _gains(model: Model, opened: Model) -> bool:
     return other.segments != model.plan.segments and model.may_answer(other)
 
 
-def _ask(stream: IO[bytes], job: LearningJob) -> None:
+def _ask(stream: IO[bytes], job: LearningJob, moment: Moment) -> None:
     params = replace(job.params, tune=job.tune)
-    pickle.dump((job.path, params, job.inputs), stream)
+    pickle.dump((job.path, params, job.inputs, moment), stream)
     stream.flush()
 
 
@@ -224,6 +222,9 @@ def learn(
         Whether a stored plan ends it, or is what is to be compared anew.
     """
     job = LearningJob(weakref.ref(model), path, params, inputs, tune)
+    if find_interpreter() is None:
+        job.over.set()
+        return job
     finalizer = weakref.finalize(model, _forget, job, os.getpid())
     finalizer.atexit = False
     _LEARNING.add(job)

@@ -1,23 +1,18 @@
 """``surplus.load``: from an ONNX file to a model that answers.
 
-What it needs is imported beside what takes as long: the first run of a file that is new.
+What it needs is imported beside what takes as long: to load ONNX Runtime's library.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surplus.engine import _core
-from surplus.engine.cache_folder import cache_folder
-from surplus.engine.dfg.file_hashes import hashes_in
-from surplus.engine.native import load_runtime
+from surplus.engine.native import is_runtime_loaded, load_runtime
 from surplus.engine.pipeline.beside import beside
 from surplus.engine.planning.progress import ProgressCallback, no_progress
-from surplus.engine.planning.tune_by_default import tune_by_default
 
 if TYPE_CHECKING:
     from surplus.engine.planning.load_params import LoadParams
@@ -72,11 +67,11 @@ def load(
         from surplus.engine.custom_operators import add_custom_operators, named_libraries
 
         add_custom_operators(named_libraries(options["custom_operators"]))
-    beside(load_runtime)  # whoever needs it waits for it, and says why it cannot be loaded
-    with _tried_ahead(Path(path).absolute(), devices, options):
-        from surplus.engine.pipeline.loading import load_with, params_of
+    if not is_runtime_loaded():
+        beside(load_runtime)  # whoever needs it waits for it, and says why it cannot be loaded
+    from surplus.engine.pipeline.loading import load_with, params_of
 
-        return load_with(path, params_of(devices, policy, options), inputs, progress)
+    return load_with(path, params_of(devices, policy, options), inputs, progress)
 
 
 def _placed(
@@ -102,16 +97,3 @@ def _require_path(path: object) -> None:
     kind = type(path).__name__
     hint = "; onnx.save(model, 'model.onnx') writes one" if kind == "ModelProto" else ""
     raise TypeError(f"load takes the path of an ONNX file, not {kind}{hint}")
-
-
-def _tried_ahead(
-    path: Path, devices: str, options: Mapping[str, Any]
-) -> AbstractContextManager[None]:
-    """Begin to try a file that looks new; where that is not needed after all, it is ended."""
-    answers_first = options.get("tune", tune_by_default()) == "background"
-    cache = Path(options.get("cache") or cache_folder())
-    if not answers_first or hashes_in(cache).is_known(path):
-        return nullcontext()
-    from surplus.engine.trial.first_run import begun_ahead  # starts processes
-
-    return begun_ahead(path, 0 if devices else _core.available_cores())

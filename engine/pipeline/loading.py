@@ -95,6 +95,8 @@ def load_with(
                 model = _loaded(LoadJob(Path(path).absolute(), params, inputs, progress))
                 model.limit_queries(params.query_limit_ns())
                 model.be_urgent(params.urgency())
+                if params.crash_probe:
+                    model.probe_empty_inputs()
                 if params.queueing is not None:
                     model.be_queued(params.queueing)
                 model.be_called(model.graph.name)
@@ -130,12 +132,14 @@ def _loaded(job: LoadJob) -> Model:
                 _measure_again(model, job)
                 return model
     if params.answers_first:
-        from surplus.engine.pipeline.first_answer import open_first  # starts a process
-        from surplus.engine.pipeline.learning import learn
+        from surplus.engine.pipeline.first_answer import open_first
 
         first = open_first(job.path, params, job.inputs)
         if first is not None:
-            learn(first, job.path, params, job.inputs)
+            if params.tune != "off":
+                from surplus.engine.pipeline.learning import learn
+
+                learn(first, job.path, params, job.inputs)
             return first
     from surplus.engine.pipeline.making import make  # all of ONNX and of planning
 
@@ -148,7 +152,8 @@ def _measure_again(model: Model, job: LoadJob) -> None:
     In service only those are tried that keep its bits.
     """
     judgement = model.judgement
-    if judgement is not None and judgement.provisional and job.params.answers_first:
+    tunes = job.params.answers_first and job.params.tune != "off"
+    if judgement is not None and judgement.provisional and tunes:
         from surplus.engine.pipeline.learning import learn  # starts a process
 
         learn(model, job.path, job.params, job.inputs, tune="again")

@@ -39,7 +39,7 @@ from surplus.engine.planning.on_machine import close_lost
 from surplus.engine.planning.placement_file import load_placement
 from surplus.engine.planning.progress import ProgressCallback, no_progress
 from surplus.engine.planning.slice_model import slice_model
-from surplus.engine.planning.stages import costs_of, measure, place, read_tried
+from surplus.engine.planning.stages import costs_of, measure, place, read_model
 from surplus.engine.planning.stored_plan import StoredPlan, read_plan, write_plan
 from surplus.engine.planning.tuning_report import TuningReport
 from surplus.engine.planning.unused_plans import remove_unused_files
@@ -96,7 +96,7 @@ def make(load: LoadJob, known: Graph | None = None) -> Model:
     EngineError
         One of engine/errors.py, naming what is wrong.
     """
-    graph = known or read_tried(load.path, load.params.cache)
+    graph = known or read_model(load.path, load.params.cache, crash_probe=load.params.crash_probe)
     sizes = inputs_in_question(graph, load.path, load.inputs)
     if sizes is None:
         sizes = example_inputs(graph, load.path)
@@ -154,7 +154,7 @@ def tune_with(
     add_custom_operators(params.custom_operators)
     load_runtime()
     close_lost(params)
-    graph = read_tried(path, params.cache)
+    graph = read_model(path, params.cache, crash_probe=params.crash_probe)
     job = PlanJob(graph, params, _given(graph, path, inputs), progress)
     with _measuring():
         model, report, stored = _made(job)
@@ -194,7 +194,7 @@ def load_placed(
     add_custom_operators(params.custom_operators)
     load_runtime()
     profile = None if profile_path is None else Profile.load(profile_path)
-    graph = read_tried(path, params.cache)
+    graph = read_model(path, params.cache, crash_probe=params.crash_probe)
     given = _given(graph, path, inputs)
     if profile is not None and not params.devices:
         params = replace(params, devices=",".join(spec.text for spec in profile.device_specs()))

@@ -39,9 +39,9 @@ class ServedLate:
         name: str = "",
         warm: Callable[[ServedAlone], None] = lambda _: None,
     ) -> None:
-        from surplus.engine.planning.stages import read_tried  # all of ONNX
+        from surplus.engine.planning.stages import read_model  # all of ONNX
 
-        graph = read_tried(model.path, cache)
+        graph = read_model(model.path, cache, crash_probe=True)
         self.inputs = input_specs(graph)
         self.outputs = output_specs(graph)
         self._lazy = model

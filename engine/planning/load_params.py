@@ -36,7 +36,7 @@ _POLICY = "auto"
 """The default, which needs no check."""
 
 
-_TUNE = ("background", "now", "again")
+_TUNE = ("background", "now", "again", "off")
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,13 @@ class LoadParams:
         it bounds what graphs of 50,000 operators and more may cost.
     tune_s : float
         Seconds to tune for where no tuned plan is stored; 0 chooses quickly.
-    tune : {"background", "now", "again"}
+    tune : {"background", "now", "again", "off"}
         Whether a model that nothing is known of answers as one session at once and is measured in
         the background (engine/pipeline/learning.py), or is loaded when its plan was measured. Those
         whose plan cannot take over from one session are measured at once in any case
         (``answers_first``). ``again`` measures at once whatever is stored, and keeps that if the
-        machine is disturbed. What ``SURPLUS_TUNE`` says, or in the background.
+        machine is disturbed. ``off`` measures nothing where one session can answer, and runs the
+        plan that is stored. What ``SURPLUS_TUNE`` says, or in the background.
     slice_ms : float
         Longest time that queries of other models wait for a segment of this one; longer segments
         are cut (engine/segmentation/slices.py). 0 cuts none.
@@ -130,6 +131,10 @@ class LoadParams:
         ``onnxruntime-extensions`` (engine/custom_operators.py). The process has them from then on.
     emulation : EmulationParams, optional
         How an emulated device departs from its profile.
+    crash_probe : bool
+        Whether a file that nobody has seen, and then each kind of query without elements, is first
+        run in a child, so that what ends its process is refused and does not end this one.
+        ``engine serve`` asks for it; a program that loads a model starts no process for it.
 
     Raises
     ------
@@ -167,6 +172,7 @@ class LoadParams:
     kernel_memory: str = ""
     custom_operators: Sequence[str] = ()
     emulation: EmulationParams | None = None
+    crash_probe: bool = False
 
     def __post_init__(self) -> None:
         if self.cache is not None:
@@ -270,7 +276,7 @@ class LoadParams:
         processes would open.
         """
         is_default = self.policy == _POLICY and not self.options and not self.slice_ms
-        is_plain = self.tune == "background" and self.reuse and is_default
+        is_plain = self.tune in ("background", "off") and self.reuse and is_default
         return is_plain and not self.has_real_gpu
 
     @property

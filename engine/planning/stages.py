@@ -61,26 +61,22 @@ class Costs:
         return lower_bounds(best_case(self.problem, self.service)).makespan_ns
 
 
-def read_model(path: str | Path, cache: Path | None = None) -> Graph:
+def read_model(path: str | Path, cache: Path | None = None, *, crash_probe: bool = False) -> Graph:
     """Read an ONNX file into a graph, through the cache folder.
 
-    Raises
-    ------
-    ModelError
-        If it is no model that ONNX Runtime loads.
-    """
-    return _noted(path, read(Path(path), cache or cache_folder()))
-
-
-def read_tried(path: str | Path, cache: Path | None = None) -> Graph:
-    """``read_model`` of a file that is first run in a child, if nobody has seen it.
+    Parameters
+    ----------
+    crash_probe : bool
+        Whether a file that nobody has seen is first run in a child.
 
     Raises
     ------
     ModelError
-        Also if its first run ends the process, or does not end in time.
+        If it is no model that ONNX Runtime loads, or that run ends its process, or does not end in
+        time.
     """
-    return _noted(path, read(Path(path), cache or cache_folder(), require_harmless))
+    check = require_harmless if crash_probe else None
+    return _noted(path, read(Path(path), cache or cache_folder(), check))
 
 
 def _noted(path: str | Path, graph: Graph) -> Graph:

@@ -24,8 +24,8 @@ from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import MAX_WAIT_MS, ServerParams
 from surplus.engine.serving.tls_context import server_context
 
-_REFUSING: dict[str, Any] = {"late": "refuse", "max_wait_ms": MAX_WAIT_MS}
-"""What cannot be in time is refused at once, as by ``engine serve``."""
+_AS_SERVED: dict[str, Any] = {"late": "refuse", "max_wait_ms": MAX_WAIT_MS, "crash_probe": True}
+"""What cannot be in time is refused at once, and files are probed, as by ``engine serve``."""
 
 
 class Server:
@@ -73,7 +73,7 @@ class Server:
         self._isolated: IsolatedModels | None = None
         if isolate is not False:
             groups = {} if isolate is True else isolate
-            self._isolated = IsolatedModels(models, groups, LoadParams(**_REFUSING))
+            self._isolated = IsolatedModels(models, groups, LoadParams(**_AS_SERVED))
             self._models = {}
         self._params = ServerParams(grpc_port=port, http_port=http_port, **params)
         self._lock = threading.Lock()
@@ -207,5 +207,5 @@ def _executor(name: str, model: str | Path | Model | LazyModel) -> Servable:
     if isinstance(model, LazyModel):
         return ModelExecutor(ServedLate(model, name=name))
     if not isinstance(model, Model):
-        model = load(model, **_REFUSING)
+        model = load(model, **_AS_SERVED)
     return ModelExecutor(ServedAlone(model, name))

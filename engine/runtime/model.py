@@ -136,6 +136,10 @@ class Model:
         for prepared in self._opened():
             prepared.native.limit_time(limit_ns)
 
+    def probe_empty_inputs(self) -> None:
+        """Run queries without elements in a child first, the first of each kind."""
+        self._ports.probes_empty = True
+
     def be_urgent(self, urgency: Urgency) -> None:
         """What queries are from now on where they do not say it themselves."""
         self._ports.urgency = urgency
@@ -358,6 +362,7 @@ class Model:
         other.limit_queries(self._ports.time_limit_ns)
         other.be_urgent(self._ports.urgency)
         other.be_called(self._ports.label)
+        other._ports.probes_empty = self._ports.probes_empty
         with self._swap:
             if other._machine is not self._machine or self._is_closed:
                 return False
@@ -393,6 +398,11 @@ class Model:
     def note(self, judgement: Judgement) -> None:
         """On what grounds it runs its plan."""
         self._judgement = judgement
+
+    def doubt(self) -> None:
+        """Have what its plan was judged by stored as provisional: others were at work."""
+        if self._judge is not None:
+            self._judge.doubt()
 
     def be_judged(self, judge: PlanJudge) -> None:
         """Have its plan judged again while it serves (engine/judging/judge.py)."""

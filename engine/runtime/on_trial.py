@@ -73,5 +73,8 @@ class PlanJudge(Protocol):
     def step(self, model: Any) -> int | None:
         """Do what is due, for one thread; in how many nanoseconds the next step is due, if ever."""
 
+    def doubt(self) -> None:
+        """Store what the plan was judged by as provisional."""
+
     def watch(self, model: Any) -> None:
         """Have the model's ``judge`` called from now on, until nobody else holds it."""

@@ -54,6 +54,8 @@ class Ports:
         """Whether the sizes of its inputs alone decide how long a query runs."""
         self._zip_maps = {zip_map.output: zip_map for zip_map in graph.summary.zip_maps}
         self._empty = EmptyInputs(graph.model_path, graph.folder if graph.source_hash else None)
+        self.probes_empty = False
+        """Whether queries without elements first run in a child (``LoadParams.crash_probe``)."""
         self.time_limit_ns = 0
         """How long the kernels of a query may take, in plans that are prepared from now on."""
         self.urgency = Urgency()
@@ -87,7 +89,7 @@ class Ports:
         check_names(self._dtypes, inputs)
         empty: dict[str, Array] = {}
         values = [self._value(spec, inputs, empty) for spec in self.inputs]
-        if empty:
+        if empty and self.probes_empty:
             given = zip(self.inputs, values, strict=True)
             self._empty.check(
                 empty, lambda: {spec.name: from_value(v) for spec, v in given if v is not None}

@@ -17,7 +17,6 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.summary import Summary
 from surplus.engine.runtime.lowering import allocation
 from surplus.engine.segmentation.plan import Plan, Segment
-from surplus.engine.trial.first_run import Opening
 from surplus.placement.timeline import Timeline
 
 _Info = tuple[str, str, int, list[int | str] | None]
@@ -39,9 +38,8 @@ class Unread:
         The first one, a CPU, runs it on all of its lanes.
     read : callable
         Reads the graph's content, for who looks at more than its summary.
-    opening : Opening, optional
-        What is waited for when the file is read, before it is opened, or who answers the first
-        queries instead, so that it is opened after them.
+    when_read : callable, optional
+        Called when the file is read, before it is opened, which runs kernels of the model.
 
     Raises
     ------
@@ -57,16 +55,14 @@ class Unread:
         path: Path,
         specs: Sequence[DeviceSpec],
         read: Callable[[], Content],
-        opening: Opening | None = None,
+        when_read: Callable[[], object] | None = None,
     ) -> None:
         cpu, folder = specs[0], path.parent
-        stand_in = None if opening is None else opening.stand_in
         self._session = _core.WholeModel(
             str(path),
             cpu.lanes,
             config=allocation(_summary([], []).activations),
-            when_read=None if opening is None else opening.when_read,
-            stand_in=-1 if stand_in is None else stand_in,
+            when_read=when_read,
         )
         inputs, outputs = self._session.input_info, self._session.output_info
         _check_plain(inputs, outputs, self._session.has_defaults)

@@ -9,7 +9,7 @@ from pathlib import Path
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ConfigError, ModelError
-from surplus.engine.planning.stages import example_inputs, read_tried
+from surplus.engine.planning.stages import example_inputs, read_model
 from surplus.engine.planning.whole_plan import whole_plan
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.scheduling.base_plan import BasePlanParams, base_plan
@@ -164,7 +164,7 @@ def load_live_model(
     """
     params = params or LiveModelParams()
     cache = params.plan.cache
-    graph = read_tried(path, cache)
+    graph = read_model(path, cache, crash_probe=True)
     if not graph.tasks:
         raise ModelError(f"model {name!r} has no operators: there is nothing to schedule")
     stackable = is_stackable(graph)
@@ -189,7 +189,9 @@ def load_live_model(
         params.query_limit_ns,
         name,
     )
-    return LiveModel(name, graph, Ports(graph), parts, stackable, example, cache)
+    ports = Ports(graph)
+    ports.probes_empty = True  # other models are in this process, too
+    return LiveModel(name, graph, ports, parts, stackable, example, cache)
 
 
 def _grouped(

@@ -27,7 +27,7 @@ _LARGE_KB = 256 << 10
 """A process that has been larger is not kept for the next trial."""
 
 _NO_MORE = 3
-"""Exit status of a process that was not asked again, or answered queries until none came."""
+"""Exit status of a process that was not asked again."""
 
 
 def main() -> None:
@@ -43,11 +43,11 @@ def main() -> None:
     _try(_loaded(question["core"], question["library"]), question)
 
 
-def _serve(lifeline: int, core_path: str, library: str, socket: str) -> None:
+def _serve(lifeline: int, core_path: str, library: str) -> None:
     """Answer in a fork, one question after another, and say how each ended (servers.py).
 
     Forking and what is then copied takes longer than most models' first runs. It ends when a fork
-    has crashed: who waits for that fork's answer to a query hears so when nobody holds the socket.
+    has crashed.
     """
     core = _loaded(core_path, library)
     code = 0
@@ -55,20 +55,17 @@ def _serve(lifeline: int, core_path: str, library: str, socket: str) -> None:
         child = os.fork()
         if child == 0:
             _end_with(lifeline)
-            _answer(core, question, int(socket))
+            _answer(core, question)
         _, status = os.waitpid(child, 0)
         code = os.waitstatus_to_exitcode(status)
         if code != _NO_MORE:
             _say_ended(code)
 
 
-def _answer(core: Any, question: dict[str, Any] | None, socket: int) -> NoReturn:
+def _answer(core: Any, question: dict[str, Any] | None) -> NoReturn:
     """In a fork: this question and those that follow, while the process is small."""
     while question is not None:
-        session = _try(core, question)
-        if session is not None and question["stands_in"]:
-            session.stand_in(socket)
-            break
+        _try(core, question)
         if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > _LARGE_KB:
             os._exit(0)
         _say_ended(0)
@@ -101,8 +98,7 @@ def _loaded(core_path: str, library: str) -> Any:
     return core
 
 
-def _try(core: Any, question: dict[str, Any]) -> Any:
-    """The session, if it ran."""
+def _try(core: Any, question: dict[str, Any]) -> None:
     try:
         for library in question["operators"]:
             core.add_custom_operators(library)
@@ -114,10 +110,8 @@ def _try(core: Any, question: dict[str, Any]) -> Any:
         if values is not None:
             session.run(values)
         _say("ok", "")
-        return session
     except (RuntimeError, MemoryError) as error:
         _say("error", str(error))
-        return None
 
 
 def _say(step: str, text: str) -> None:

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from surplus.engine.cache.notes import read_note, write_note
 from surplus.engine.errors import ModelError
+from surplus.engine.interpreter import find_interpreter
 from surplus.engine.native import load_runtime
 from surplus.engine.time_limit import left_s
 from surplus.engine.trial.forked_trial import ForkedTrial
 from surplus.engine.trial.graph_size import GraphSize, graph_size
-from surplus.engine.trial.servers import SERVERS
 from surplus.engine.trial.trial import TrialEnd, TrialParams, TrialVerdict
 
 _FOLDER = "trials"
 _FORMAT = 3
 """Counts up when trials find out more."""
-
-_Begun = tuple[ForkedTrial, GraphSize]
-"""A trial, and what it is of."""
-
-_thread = threading.local()
-"""``ahead``: the file that is tried for the calling thread, and its trial."""
 
 _ONE_RUN = {"session.enable_mem_pattern": "0"}
 """To note for a second run what tensors take is quadratic in those alive at once: 8 s or more of
@@ -40,7 +31,7 @@ _MANY_CONSTANTS = 4096
 
 
 def require_harmless(path: Path, digest: str, cache: Path) -> None:
-    """Run a model once in a child, unless that was done before, by content.
+    """Run a model once in a child, unless that was done before, by content, or none can be started.
 
     It runs on zeros, open sizes 1: the errors of these are no reason to refuse it. The calling
     thread's time limit holds (engine/time_limit.py).
@@ -60,6 +51,8 @@ def require_harmless(path: Path, digest: str, cache: Path) -> None:
     note = cache / _FOLDER / f"{digest}-ort{load_runtime()}-{_FORMAT}"
     verdict = _read(note)
     if verdict is None:
+        if find_interpreter() is None:
+            return
         verdict = _tried(path)
         if verdict.end not in (TrialEnd.TIME, TrialEnd.NONE):  # another time it may be given longer
             with suppress(OSError):  # a cache that cannot be written costs a trial each time
@@ -69,75 +62,33 @@ def require_harmless(path: Path, digest: str, cache: Path) -> None:
 
 
 @contextmanager
-def begun_ahead(path: Path, width: int = 0) -> Iterator[None]:
-    """Begin to try a file now that ``harmless_at_first`` asks for within, in the same thread.
-
-    If nobody does, it is ended.
-
-    Parameters
-    ----------
-    width : int
-        Threads of a session on the CPU that the child stands in for; 0 for none.
-    """
-    SERVERS.start()  # while the file is looked at
-    trial, size = _begun(path, width)
-    _thread.ahead = path, (trial, size)
-    try:
-        yield
-    finally:
-        _thread.ahead = None
-        trial.end()
-
-
-@dataclass(frozen=True)
-class Opening:
-    """How a model is opened whose file is tried.
-
-    Parameters
-    ----------
-    when_read : callable
-        To be called between reading the file and opening the model: waits until the child has.
-    stand_in : int, optional
-        Instead: a socket to the child, which has run the model and goes on to answer queries
-        (``_core.WholeModel``). Whoever is given it closes it.
-    """
-
-    when_read: Callable[[], None]
-    stand_in: int | None = None
-
-
-@contextmanager
-def harmless_at_first(path: Path, width: int = 0) -> Iterator[Opening]:
+def harmless_at_first(path: Path) -> Iterator[Callable[[], None]]:
     """The same of a file whose hash nobody has taken yet, around what opens it; nothing is kept.
 
     The block is one step behind the child: it is entered when that has read the file, and goes on
     beside the child's run. It must not run the model. What it raises is raised where the model is
-    harmless. Of a large graph it is entered when the child has ended: two would hold it. Where the
-    child stands in, it is entered when that has run the model.
+    harmless. Of a large graph it is entered when the child has ended: two would hold it.
 
-    Parameters
-    ----------
-    width : int
-        Threads of the session that is opened: one that was begun ahead stands in for the like.
+    Yields
+    ------
+    callable
+        To be called between reading the file and opening the model: waits until the child has.
 
     Raises
     ------
     ModelError
         As above.
     """
-    trial, size = _taken(path) or _begun(path)
+    if find_interpreter() is None:
+        yield _go_on
+        return
+    size = graph_size(path)
+    trial = ForkedTrial(path, _quick(size))
     trial.limit(left_s() or 0)
     try:
-        stand_in = trial.stand_in() if trial.params.stands_in else None
-        if stand_in is not None:
-            if trial.params.width != width:
-                os.close(stand_in)
-                stand_in = None
-            yield Opening(_go_on, stand_in)
-            return
         if size.nodes + size.constants >= _LARGE_GRAPH:
             _refuse(path, trial.verdict())
-            yield Opening(_go_on)
+            yield _go_on
             return
         if not trial.read():
             _refuse(path, trial.verdict())
@@ -148,7 +99,7 @@ def harmless_at_first(path: Path, width: int = 0) -> Iterator[Opening]:
 
         failure = None
         try:
-            yield Opening(wait)
+            yield wait
         except Exception as error:  # of a model that is refused, the reason is the verdict
             failure = error
         _refuse(path, trial.verdict())
@@ -162,32 +113,12 @@ def _go_on() -> None:
     """There is nothing to wait for."""
 
 
-def _begun(path: Path, width: int = 0) -> _Begun:
-    """A trial of a session so wide that then answers queries, or a quick one."""
-    size = graph_size(path)
-    stands_in = width > 0 and size.nodes + size.constants < _LARGE_GRAPH
-    return ForkedTrial(path, _standing_in(width) if stands_in else _quick(size)), size
-
-
-def _taken(path: Path) -> _Begun | None:
-    begun: tuple[Path, _Begun] | None = getattr(_thread, "ahead", None)
-    if begun is None or begun[0] != path:
-        return None
-    _thread.ahead = None
-    return begun[1]
-
-
 def _tried(path: Path) -> TrialVerdict:
     trial = ForkedTrial(path, TrialParams(limit_s=left_s() or 0, config=_ONE_RUN))
     try:
         return trial.verdict()
     finally:
         trial.end()
-
-
-def _standing_in(width: int) -> TrialParams:
-    """Opened as the session that it stands in for: its bits are the same."""
-    return TrialParams(width=width, config=_ONE_RUN, stands_in=True)
 
 
 def _quick(size: GraphSize) -> TrialParams:

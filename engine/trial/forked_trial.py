@@ -9,7 +9,6 @@ from pathlib import Path
 
 from surplus.engine.trial.servers import (
     ENDED,
-    OK_OR_ENDED,
     OPENED_OR_ENDED,
     READ_OR_ENDED,
     SERVERS,
@@ -52,18 +51,6 @@ class ForkedTrial:
     def opened(self) -> bool:
         """The same of opening the model."""
         return self._has_come_to(OPENED_OR_ENDED)
-
-    def stand_in(self) -> int | None:
-        """Wait until the model ran, and have the child answer queries: the socket for that.
-
-        None where it did not run, of which there is a verdict then. Of a trial that was made to
-        stand in.
-        """
-        if not self._has_come_to(OK_OR_ENDED):
-            return None
-        assert self._server is not None, "it has said so"
-        server, self._server = self._server, None
-        return SERVERS.lend(server)
 
     def _has_come_to(self, step: re.Pattern[bytes]) -> bool:
         if self._server is None:

@@ -29,7 +29,6 @@ ENDED = re.compile(rb"^ended (-?[0-9]+)\n\Z", re.MULTILINE)
 
 READ_OR_ENDED = re.compile(rb'^\["read"|' + ENDED.pattern, re.MULTILINE)
 OPENED_OR_ENDED = re.compile(rb'^\["opened"|' + ENDED.pattern, re.MULTILINE)
-OK_OR_ENDED = re.compile(rb'^\["ok"|' + ENDED.pattern, re.MULTILINE)
 
 
 class ServerEndedError(Exception):
@@ -42,24 +41,21 @@ class TrialServer:
     def __init__(self) -> None:
         self._said = b""
         held, self._lifeline = os.pipe()
-        self._socket, socket = _core.socket_pair()
         command = (sys.executable, "-I", "-S", str(_CHILD))
         try:
             self._process = subprocess.Popen(
-                [*command, str(held), _core.__file__, str(find_library()), str(socket)],
+                [*command, str(held), _core.__file__, str(find_library())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                pass_fds=(held, socket),
+                pass_fds=(held,),
                 process_group=0,
             )
         except BaseException:
             os.close(self._lifeline)
-            os.close(self._socket)
             raise
         finally:
             os.close(held)
-            os.close(socket)
 
     @property
     def is_alive(self) -> bool:
@@ -114,19 +110,12 @@ class TrialServer:
             self._said += part
         return found
 
-    def take_socket(self) -> int:
-        """The socket to its trial that stands in (child.py); when it is closed, both end."""
-        socket, self._socket = self._socket, -1
-        return socket
-
     def end(self) -> None:
         """End it and the trial that it forked for."""
         if self.is_alive:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
         os.close(self._lifeline)
-        if self._socket >= 0:
-            os.close(self._socket)
 
 
 class TrialServers:
@@ -135,7 +124,6 @@ class TrialServers:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._idle: list[TrialServer] = []
-        self._lent: list[TrialServer] = []
 
     def start(self, count: int = 1) -> None:
         """Have so many load their library already: trials are coming."""
@@ -170,21 +158,8 @@ class TrialServers:
                 return
         server.end()
 
-    def lend(self, server: TrialServer) -> int:
-        """Let the trial answer queries of a model that it has open, until its socket is closed.
-
-        Returns
-        -------
-        int
-            The socket, which is the caller's now.
-        """
-        with self._lock:
-            self._lent.append(server)
-        return server.take_socket()
-
     def _taken(self) -> TrialServer | None:
         with self._lock:
-            self._forget_ended()
             while self._idle:
                 server = self._idle.pop()
                 if server.is_alive:
@@ -192,15 +167,10 @@ class TrialServers:
                 server.end()
         return None
 
-    def _forget_ended(self) -> None:
-        for server in [server for server in self._lent if not server.is_alive]:
-            self._lent.remove(server)
-            server.end()
-
     def end(self) -> None:
-        """End all that are idle or lent."""
+        """End all that are idle."""
         with self._lock:
-            ended, self._idle, self._lent = [*self._idle, *self._lent], [], []
+            ended, self._idle = self._idle, []
         for server in ended:
             server.end()
 

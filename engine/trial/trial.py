@@ -87,9 +87,6 @@ class TrialParams:
         ONNX Runtime's session configuration entries.
     save : str
         Where to keep the model as ONNX Runtime has optimised it; empty for nowhere.
-    stands_in : bool
-        Whether the child goes on to answer queries, where the model's first run went well
-        (``ForkedTrial.stand_in``).
     """
 
     limit_s: float = 0.0
@@ -97,7 +94,6 @@ class TrialParams:
     level: str = "all"
     config: Mapping[str, str] = field(default_factory=dict)
     save: str = ""
-    stands_in: bool = False
 
 
 class Trial:
@@ -208,7 +204,6 @@ def question_of(model: Path, inputs: Mapping[str, Any] | None, params: TrialPara
         "model": str(model),
         "session": session,
         "inputs": None if inputs is None else pickle.dumps(dict(inputs)),
-        "stands_in": params.stands_in,
     }
     return marshal.dumps(question)
 

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.native import load_runtime
-from surplus.engine.planning.stages import read_tried
+from surplus.engine.planning.stages import read_model
 
 OPSET = 14
 
@@ -100,4 +100,4 @@ def normalised(m: Maker, x: str) -> str:
 
 def graph_of(path: Path) -> Graph:
     load_runtime()
-    return read_tried(path, path.parent / "cache")
+    return read_model(path, path.parent / "cache")

@@ -18,6 +18,7 @@ import pytest
 
 from surplus.engine.errors import ConfigError, InputError, ModelError
 from surplus.engine.pipeline import learning
+from surplus.engine.pipeline.idle_moment import IdleParams
 from surplus.engine.pipeline.learner import learnt
 from surplus.engine.pipeline.learning import Learning, LearningJob, opened_plan
 from surplus.engine.pipeline.load import load
@@ -27,6 +28,8 @@ from surplus.engine.runtime.unread import ORIGIN
 from tests.pipeline.subject import Subject
 
 QUICK: dict[str, Any] = {"devices": "cpu:2", "selection_ns": 0}
+
+AT_ONCE = IdleParams(after_first_load_s=0, after_query_s=0)
 
 SAYS = "import sys; sys.stdin.buffer.peek(1); print(SAID)"
 """A child that measures nothing and says this."""
@@ -53,7 +56,7 @@ def _first(subject: Subject, **options: Any) -> Model:
 
 def _taught(job: LearningJob, said: str) -> None:
     """Have a child say that of the job, and wait until that is dealt with."""
-    course = Learning(grace_s=0, start=SAYS.replace("SAID", repr(said)))
+    course = Learning(AT_ONCE, start=SAYS.replace("SAID", repr(said)))
     course.add(job)
     assert job.over.wait(60)
     course.end()
@@ -141,7 +144,7 @@ def test_models_that_are_gone_are_not_waited_for(tmp_path: Path) -> None:
     class Gone:
         pass
 
-    course = Learning(grace_s=3600)
+    course = Learning(IdleParams(after_first_load_s=3600, at_most_s=3600))
     for number in range(3):
         gone: Any = weakref.ref(Gone())
         course.add(Watched(gone, tmp_path / str(number), LoadParams(), None))
@@ -205,7 +208,7 @@ import json, sys
 import numpy as np
 from surplus.engine.pipeline import learning, learner
 
-learning._LEARNING = learning.Learning(grace_s=0, start={start!r})
+learning._LEARNING = learning.Learning(learning.IdleParams(0, 0), start={start!r})
 from surplus.engine.pipeline.load import load
 
 model = load(sys.argv[1], cache=sys.argv[2], devices="cpu:2", tune="background")

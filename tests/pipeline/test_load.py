@@ -187,7 +187,7 @@ def test_a_plan_that_cannot_be_stored(
 def test_wrong_options(
     shared: Subject, options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "read_tried", _no_measuring)
+    monkeypatch.setattr(module, "read_model", _no_measuring)
     with pytest.raises(ConfigError, match=message):
         _load(shared, **options)
 

@@ -20,7 +20,12 @@ from tests.trial import fatal_models
 
 def _load(make: Callable[[Path], Path], folder: Path) -> Model:
     return surplus.load(
-        make(folder / "model.onnx"), "cpu:1", cache=folder / "cache", tune="now", selection_ns=0
+        make(folder / "model.onnx"),
+        "cpu:1",
+        cache=folder / "cache",
+        tune="now",
+        selection_ns=0,
+        crash_probe=True,
     )
 
 

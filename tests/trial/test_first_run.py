@@ -27,7 +27,7 @@ def test_a_model_that_ends_its_process_is_refused(tune: str, devices: str, tmp_p
     path = fatal_models.fatal_at_once(tmp_path / "fatal.onnx")
     for _ in range(2):
         with pytest.raises(ModelError, match=r"fatal.onnx: refused: run for the first.*SIGABRT"):
-            surplus.load(path, devices, cache=tmp_path / "cache", tune=tune)
+            surplus.load(path, devices, cache=tmp_path / "cache", tune=tune, crash_probe=True)
 
 
 @pytest.mark.parametrize("tune", ["now", "background"])
@@ -35,7 +35,7 @@ def test_a_model_that_ends_its_process_when_opened_is_refused(tune: str, tmp_pat
     """ONNX Runtime computes what is constant before it runs anything."""
     path = fatal_models.fatal_when_opened(tmp_path / "fatal.onnx")
     with pytest.raises(ModelError, match=r"fatal.onnx: refused: opened for the first.*SIGABRT"):
-        surplus.load(path, "cpu:2", cache=tmp_path / "cache", tune=tune)
+        surplus.load(path, "cpu:2", cache=tmp_path / "cache", tune=tune, crash_probe=True)
 
 
 @pytest.mark.parametrize("tune", ["now", "background"])
@@ -43,7 +43,7 @@ def test_what_ends_the_process_only_fused_and_by_several_threads(tune: str, tmp_
     path = fatal_models.fused(tmp_path / "fused.onnx")
     assert Trial(path, params=TrialParams(width=1)).verdict().end is TrialEnd.OK
     with pytest.raises(ModelError, match=r"fused.onnx: refused: run for the first.*SIGSEGV"):
-        surplus.load(path, "cpu:2", cache=tmp_path / "cache", tune=tune)
+        surplus.load(path, "cpu:2", cache=tmp_path / "cache", tune=tune, crash_probe=True)
 
 
 def test_the_verdict_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +58,7 @@ def test_the_verdict_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for name in ("fatal", "again"):  # by content
         path = fatal_models.fatal_at_once(tmp_path / f"{name}.onnx")
         with pytest.raises(ModelError, match=f"{name}.onnx: refused"):
-            surplus.load(path, "cpu:1", cache=tmp_path / "cache", tune="now")
+            surplus.load(path, "cpu:1", cache=tmp_path / "cache", tune="now", crash_probe=True)
     assert len(trials) == 1
 
 
@@ -71,7 +71,9 @@ def test_a_model_that_never_ends_is_refused_in_time(tmp_path: Path) -> None:
     onnx.save(model, path)
     for tune in ("now", "background"):
         with pytest.raises(ModelError, match=r"endless.onnx: .*(not ended after|max_load_s)"):
-            surplus.load(path, "cpu:1", cache=tmp_path / "cache", tune=tune, max_load_s=2)
+            surplus.load(
+                path, "cpu:1", cache=tmp_path / "cache", tune=tune, max_load_s=2, crash_probe=True
+            )
 
 
 def test_errors_are_harmless(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_large_graph_is_not_held_by_two_processes_at_once(
 
     monkeypatch.setattr(first_run, "ForkedTrial", Heard)
     monkeypatch.setattr(first_run, "_LARGE_GRAPH", 20 if large else 21)
-    with first_run.harmless_at_first(path) as opening:
+    with first_run.harmless_at_first(path) as when_read:
         assert heard == (["verdict"] if large else ["read"])
-        opening.when_read()
+        when_read()
     assert heard == (["verdict"] if large else ["read", "verdict"])

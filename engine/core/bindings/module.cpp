@@ -15,6 +15,7 @@ NB_MODULE(_core, m) {
   engine::bind_value(m);
   engine::bind_ort(m);
   engine::bind_checksum(m);
+  engine::bind_detached(m);
   engine::bind_json(m);
   engine::bind_devices(m);
   engine::bind_machine(m);

@@ -2,18 +2,13 @@
 // Long because all of them make calls that can be interrupted and cancelled, in one way (Call).
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include <sys/socket.h>
-
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <optional>
-#include <system_error>
 
 #include "bindings/limits.hpp"
 #include "bindings/released_gil.hpp"
@@ -190,13 +185,9 @@ nb::list describe(const std::vector<ort::ValueInfo>& infos) {
 }
 
 void construct_whole(WholeModel* self, const std::string& model, int width,
-                     const std::string& level, const Config& config, const nb::object& when_read,
-                     int stand_in) {
+                     const std::string& level, const Config& config, const nb::object& when_read) {
   ort::SessionParams params{.model = model, .width = width, .level = level, .config = config};
-  open_without_gil(params, when_read, [&] {
-    new (self) WholeModel(stand_in < 0 ? open_whole_model(params)
-                                       : open_whole_model_later(params, stand_in));
-  });
+  open_without_gil(params, when_read, [&] { new (self) WholeModel(open_whole_model(params)); });
 }
 
 void bind_whole_model(nb::module_& m) {
@@ -206,19 +197,11 @@ void bind_whole_model(nb::module_& m) {
 While it lives, a plan whose one segment is all of it (same file, width, level and config) runs
 on its session.)")
       .def("__init__", &construct_whole, "model"_a, "width"_a, "level"_a = "all",
-           "config"_a = Config{}, "when_read"_a = nb::none(), "stand_in"_a = -1,
+           "config"_a = Config{}, "when_read"_a = nb::none(),
            nb::sig("def __init__(self, model: str, width: int, level: str = 'all', "
                    "config: collections.abc.Mapping[str, str] = ..., "
-                   "when_read: collections.abc.Callable[[], object] | None = None, "
-                   "stand_in: int = -1) -> None"),
-           R"(Load and optimise a model's file, as `Session` does.
-
-Parameters
-----------
-stand_in
-    A socket to a process that is in `Session.stand_in` for the same model, opened the same
-    way; taken over. It answers the first queries. The model is opened here soon after, and
-    ``when_read`` is not called.)")
+                   "when_read: collections.abc.Callable[[], object] | None = None) -> None"),
+           "Load and optimise a model's file, as `Session` does.")
       .def_prop_ro(
           "input_info", [](const WholeModel& self) { return describe(self.declared.inputs); },
           nb::sig("def input_info(self) -> list[tuple[str, str, int, list[int | str] | None]]"),
@@ -319,17 +302,7 @@ RuntimeError
                    "budget_ns: int, warmup: int = 1) -> list[int]"),
            R"(Nanoseconds of each of up to `repeats` runs, back to back, without the GIL.
 
-Freeing the outputs is counted. Stops after `budget_ns`, but runs at least once.)")
-      .def(
-          "stand_in",
-          [](const InferenceSession& self, int socket) {
-            const ReleasedGil released;
-            ort::stand_in(self, socket);
-          },
-          "socket"_a,
-          R"(Answer the queries of another process, which has no session yet, until it has one.
-
-Takes the socket over. `WholeModel` is its other end.)");
+Freeing the outputs is counted. Stops after `budget_ns`, but runs at least once.)");
 }
 
 /// A RuntimeError with what the library numbers it as its attribute `code`.
@@ -351,14 +324,6 @@ void bind_status_error(nb::module_& m) {
         }
       },
       type.ptr());
-}
-
-std::pair<int, int> socket_pair() {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    throw std::system_error(errno, std::generic_category(), "socketpair");
-  }
-  return {ends[0], ends[1]};
 }
 
 }  // namespace
@@ -458,9 +423,6 @@ callers, and the pool that the others share runs ``shared_threads``.)");
       R"(So many sessions are about to be opened; replaces what was said before.
 
 Where these are many, they are opened on the shared pool and need not move there later.)");
-  m.def(
-      "socket_pair", &socket_pair,
-      "Two connected sockets, for `Session.stand_in` and `WholeModel`; close them with os.close.");
   bind_session(m);
   bind_whole_model(m);
 }

@@ -44,6 +44,7 @@ class PyBuffer;
 void bind_value(nanobind::module_& m);
 void bind_ort(nanobind::module_& m);
 void bind_checksum(nanobind::module_& m);
+void bind_detached(nanobind::module_& m);
 void bind_json(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 

@@ -259,18 +259,8 @@ WholeModel open_whole_model(const ort::SessionParams& params) {
   auto kernel = std::make_shared<const OrtKernel>(params);
   const std::string key = key_of(params, kernel->input_names(), kernel->output_names());
   if (!key.empty()) keep_kernel(key, kernel);
-  return {kernel, ort::declared_by(*kernel->session())};
-}
-
-WholeModel open_whole_model_later(ort::SessionParams params, int stand_in) {
-  params.when_read = {};  // the caller is long gone then
-  ort::StandIn other(stand_in);
-  ort::Declared declared = other.declared();
-  const auto kernel =
-      other.kernel([params]() { return std::make_shared<const OrtKernel>(params); });
-  const std::string key = key_of(params, names_of(declared.inputs), names_of(declared.outputs));
-  if (!key.empty()) keep_kernel(key, kernel);
-  return {kernel, std::move(declared)};
+  const ort::InferenceSession& session = *kernel->session();
+  return {kernel, {session.inputs(), session.outputs(), !session.overridable().empty()}};
 }
 
 std::unique_ptr<CancelToken> make_ort_cancel_token() { return std::make_unique<OrtCancelToken>(); }

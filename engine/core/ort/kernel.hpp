@@ -7,13 +7,20 @@
 #include <vector>
 
 #include "devices/kernel.hpp"
-#include "ort/stand_in.hpp"
+#include "ort/session.hpp"
 
 namespace engine {
 
 namespace ort {
 class Plugin;
-struct SessionParams;
+
+/// What a model takes and gives, all of it.
+struct Declared {
+  std::vector<ValueInfo> inputs;
+  std::vector<ValueInfo> outputs;
+  bool has_defaults = false;  ///< of inputs that a query may leave out
+};
+
 }  // namespace ort
 
 /// A kernel over a session, which is that of another kernel of the same file, names, width and
@@ -43,10 +50,6 @@ struct WholeModel {
 /// and outputs, in its order, the same width, level and config returns its kernel. Takes as long as
 /// the session takes to create; throws as make_ort_kernel() does.
 [[nodiscard]] WholeModel open_whole_model(const ort::SessionParams& params);
-
-/// The same at once, where another process has it open, which answers its first queries
-/// (ort/stand_in.hpp). Takes ownership of the socket; throws if that process has ended.
-[[nodiscard]] WholeModel open_whole_model_later(ort::SessionParams params, int stand_in);
 
 /// A token that ends runs at their next operator boundary.
 [[nodiscard]] std::unique_ptr<CancelToken> make_ort_cancel_token();
