@@ -276,8 +276,23 @@ class WholeModel:
         level: str = "all",
         config: Mapping[str, str] = ...,
         when_read: Callable[[], object] | None = None,
+        workers_asleep: bool = False,
     ) -> None:
-        """Load and optimise a model's file, as `Session` does."""
+        """
+        Load and optimise a model's file, as `Session` does.
+
+        Parameters
+        ----------
+        workers_asleep
+            Whether the threads of its pool, where it has one of its own, begin with `wake_workers`.
+            Until then whoever asks computes alone, with the same bits.
+        """
+
+    def wake_workers(self) -> None:
+        """Have the threads of its pool help from now on, in a run that is under way, too."""
+
+    def wake_workers_after(self, ns: int) -> None:
+        """Have them woken by a run that takes so long, at its end; 0 for none."""
 
     @property
     def input_info(self) -> list[tuple[str, str, int, list[int | str] | None]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ from surplus.engine.cache_folder import cache_folder
 from surplus.engine.dfg.content import Content
 from surplus.engine.errors import one_line
 from surplus.engine.examples.given import check_inputs
+from surplus.engine.judging.first_width import FirstWidth
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.on_machine import machine_of, recovery_of
 from surplus.engine.runtime.model import Model
-from surplus.engine.runtime.unread import Unread
+from surplus.engine.runtime.unread import Unread, open_asleep
 
 _log = logging.getLogger(__name__)
 
@@ -44,14 +46,19 @@ def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None)
 
     try:
         with _probed(path, params) as when_read:
-            unread = Unread(path, params.specs(), read, when_read)
+            unread = Unread(path, params.specs(), read, when_read, params.first_width)
     except (RuntimeError, ValueError, MemoryError) as error:
         _log.info("%s is read before it answers: %s", path, one_line(error))
         return None
     if inputs is not None:
         check_inputs(unread.graph, inputs)
     machine, recovery = machine_of(params), recovery_of(params)
-    return Model(unread.graph, unread.plan, machine, params.departure(), recovery)
+    model = Model(unread.graph, unread.plan, machine, params.departure(), recovery)
+    width = unread.plan.segments[0].width
+    if width > 1:
+        reopen = partial(open_asleep, path, width)
+        model.try_beside(lambda plan, switch: FirstWidth(model, plan, switch, unread.pool, reopen))
+    return model
 
 
 def _probed(path: Path, params: LoadParams) -> AbstractContextManager[Callable[[], None] | None]:

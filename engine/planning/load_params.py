@@ -131,6 +131,9 @@ class LoadParams:
         ``onnxruntime-extensions`` (engine/custom_operators.py). The process has them from then on.
     emulation : EmulationParams, optional
         How an emulated device departs from its profile.
+    first_width : int
+        Lanes of a query while one session answers that nobody has measured yet; 0 finds out by the
+        first queries whether one or all are better (engine/judging/first_width.py).
     crash_probe : bool
         Whether a file that nobody has seen, and then each kind of query without elements, is first
         run in a child, so that what ends its process is refused and does not end this one.
@@ -172,6 +175,7 @@ class LoadParams:
     kernel_memory: str = ""
     custom_operators: Sequence[str] = ()
     emulation: EmulationParams | None = None
+    first_width: int = 0
     crash_probe: bool = False
 
     def __post_init__(self) -> None:
@@ -181,6 +185,8 @@ class LoadParams:
         self._check_policy()
         if self.finalists < 1:
             raise ConfigError(f"finalists must be >= 1, got {self.finalists}")
+        if self.first_width < 0:
+            raise ConfigError(f"first_width must be >= 0, got {self.first_width}")
         if self.selection_ns < 0:
             raise ConfigError(f"selection_ns must be >= 0, got {self.selection_ns}")
         if self.planning_s < 0:

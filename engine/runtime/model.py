@@ -322,13 +322,15 @@ class Model:
         """Whether another plan may answer its queries: the same bits, unless any will do."""
         return self._overlaps.allowed is Departure.ALWAYS or same_bits(plan, self.plan)
 
-    def take_over(self, prepared: Prepared) -> bool:
+    def take_over(self, prepared: Prepared, instead_of: Prepared | None = None) -> bool:
         """Answer with another plan from the next query on; those in flight end with theirs.
 
         Parameters
         ----------
         prepared : Prepared
             From ``prepare``.
+        instead_of : Prepared, optional
+            What must still be answering.
 
         Returns
         -------
@@ -339,6 +341,8 @@ class Model:
         with self._swap:
             here = prepared.machine is self._machine and not self._is_closed
             if not here or not self.may_answer(prepared.plan):
+                return False
+            if instead_of is not None and instead_of.native is not self._prepared.native:
                 return False
             self._prepared = prepared
             if self.throughput_plan is None:  # else it stays as it is, opened
@@ -441,10 +445,12 @@ class Model:
             self._lead()
             return True
 
-    def end_trial(self) -> None:
-        """Have its plan answer all of its queries again."""
-        self._trial = None
-        self._lead()
+    def end_trial(self, trial: QueryTrial | None = None) -> None:
+        """Have its plan answer all of its queries again; of another trial than its own, nothing."""
+        with self._swap:
+            if trial is None or trial is self._trial:
+                self._trial = None
+                self._lead()
 
     def leave_behind(self) -> None:
         """Refuse queries from now on, in a forked child (after_fork.py)."""

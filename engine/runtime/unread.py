@@ -40,6 +40,13 @@ class Unread:
         Reads the graph's content, for who looks at more than its summary.
     when_read : callable, optional
         Called when the file is read, before it is opened, which runs kernels of the model.
+    width : int
+        Lanes of a query; 0 for all of the CPU's.
+
+    Attributes
+    ----------
+    pool : _core.WholeModel
+        The session. Of several lanes, their threads are asleep.
 
     Raises
     ------
@@ -56,22 +63,19 @@ class Unread:
         specs: Sequence[DeviceSpec],
         read: Callable[[], Content],
         when_read: Callable[[], object] | None = None,
+        width: int = 0,
     ) -> None:
-        cpu, folder = specs[0], path.parent
-        self._session = _core.WholeModel(
-            str(path),
-            cpu.lanes,
-            config=allocation(_summary([], []).activations),
-            when_read=when_read,
-        )
-        inputs, outputs = self._session.input_info, self._session.output_info
-        _check_plain(inputs, outputs, self._session.has_defaults)
+        folder = path.parent
+        width = min(width, specs[0].lanes) or specs[0].lanes
+        self.pool = open_asleep(path, width, when_read)
+        inputs, outputs = self.pool.input_info, self.pool.output_info
+        _check_plain(inputs, outputs, self.pool.has_defaults)
         summary = _summary(inputs, outputs)
         self.graph = Graph(path.stem, folder / path.name, "", read, summary=summary)
         segment = Segment(
             name=path.stem,
             device=0,
-            width=cpu.lanes,
+            width=width,
             tasks=(),
             inputs=tuple(tensor.name for tensor in summary.inputs),
             outputs=tuple(tensor.name for tensor in summary.outputs),
@@ -80,7 +84,7 @@ class Unread:
         )
         self.plan = Plan(
             source_hash="",
-            name=f"whole x{cpu.lanes}, {ORIGIN}",
+            name=f"whole x{width}, {ORIGIN}",
             policy="",
             devices=tuple(spec.name for spec in specs),
             memories=tuple(spec.memory for spec in specs),
@@ -89,6 +93,25 @@ class Unread:
             predicted=Timeline((), ORIGIN),
             bound_ns=0,
         )
+
+
+def open_asleep(
+    path: Path, width: int, when_read: Callable[[], object] | None = None
+) -> _core.WholeModel:
+    """The session of a file, on all of its lanes, whose threads are asleep.
+
+    Raises
+    ------
+    RuntimeError
+        If ONNX Runtime refuses the model; the message is its own.
+    """
+    return _core.WholeModel(
+        str(path),
+        width,
+        config=allocation(_summary([], []).activations),
+        when_read=when_read,
+        workers_asleep=True,
+    )
 
 
 def _check_plain(inputs: Sequence[_Info], outputs: Sequence[_Info], has_defaults: bool) -> None:

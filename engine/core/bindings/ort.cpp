@@ -185,8 +185,13 @@ nb::list describe(const std::vector<ort::ValueInfo>& infos) {
 }
 
 void construct_whole(WholeModel* self, const std::string& model, int width,
-                     const std::string& level, const Config& config, const nb::object& when_read) {
-  ort::SessionParams params{.model = model, .width = width, .level = level, .config = config};
+                     const std::string& level, const Config& config, const nb::object& when_read,
+                     bool workers_asleep) {
+  ort::SessionParams params{.model = model,
+                            .width = width,
+                            .workers_asleep = workers_asleep,
+                            .level = level,
+                            .config = config};
   open_without_gil(params, when_read, [&] { new (self) WholeModel(open_whole_model(params)); });
 }
 
@@ -197,11 +202,25 @@ void bind_whole_model(nb::module_& m) {
 While it lives, a plan whose one segment is all of it (same file, width, level and config) runs
 on its session.)")
       .def("__init__", &construct_whole, "model"_a, "width"_a, "level"_a = "all",
-           "config"_a = Config{}, "when_read"_a = nb::none(),
+           "config"_a = Config{}, "when_read"_a = nb::none(), "workers_asleep"_a = false,
            nb::sig("def __init__(self, model: str, width: int, level: str = 'all', "
                    "config: collections.abc.Mapping[str, str] = ..., "
-                   "when_read: collections.abc.Callable[[], object] | None = None) -> None"),
-           "Load and optimise a model's file, as `Session` does.")
+                   "when_read: collections.abc.Callable[[], object] | None = None, "
+                   "workers_asleep: bool = False) -> None"),
+           R"(Load and optimise a model's file, as `Session` does.
+
+Parameters
+----------
+workers_asleep
+    Whether the threads of its pool, where it has one of its own, begin with `wake_workers`.
+    Until then whoever asks computes alone, with the same bits.)")
+      .def(
+          "wake_workers", [](const WholeModel& self) { self.session()->wake_workers(); },
+          "Have the threads of its pool help from now on, in a run that is under way, too.")
+      .def(
+          "wake_workers_after",
+          [](const WholeModel& self, std::int64_t ns) { self.session()->wake_workers_after(ns); },
+          "ns"_a, "Have them woken by a run that takes so long, at its end; 0 for none.")
       .def_prop_ro(
           "input_info", [](const WholeModel& self) { return describe(self.declared.inputs); },
           nb::sig("def input_info(self) -> list[tuple[str, str, int, list[int | str] | None]]"),

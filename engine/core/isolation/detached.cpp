@@ -82,8 +82,7 @@ int start_between(void* given) {
   start->error = ::posix_spawn(&start->started.pid, arguments[0], start->options.files(),
                                start->options.attributes(), arguments, start->environment.data());
   if (start->error != 0) return 0;
-  start->started.descriptor =
-      static_cast<int>(::syscall(SYS_pidfd_open, start->started.pid, 0));
+  start->started.descriptor = static_cast<int>(::syscall(SYS_pidfd_open, start->started.pid, 0));
   if (start->started.descriptor < 0) {
     start->error = errno;
     ::kill(start->started.pid, SIGKILL);

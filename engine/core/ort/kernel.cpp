@@ -260,7 +260,9 @@ WholeModel open_whole_model(const ort::SessionParams& params) {
   const std::string key = key_of(params, kernel->input_names(), kernel->output_names());
   if (!key.empty()) keep_kernel(key, kernel);
   const ort::InferenceSession& session = *kernel->session();
-  return {kernel, {session.inputs(), session.outputs(), !session.overridable().empty()}};
+  return {kernel, {session.inputs(), session.outputs(), !session.overridable().empty()}, [kernel] {
+            return kernel->session();
+          }};
 }
 
 std::unique_ptr<CancelToken> make_ort_cancel_token() { return std::make_unique<OrtCancelToken>(); }

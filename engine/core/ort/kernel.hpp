@@ -1,6 +1,7 @@
 // Nodes of a plan that run one ONNX Runtime session.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,6 +45,7 @@ struct Declared {
 struct WholeModel {
   std::shared_ptr<const Kernel> kernel;
   ort::Declared declared;
+  std::function<std::shared_ptr<const ort::InferenceSession>()> session;  ///< that runs now
 };
 
 /// Opens a model's file on the CPU; as long as it lives, make_ort_kernel() with all of its inputs

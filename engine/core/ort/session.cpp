@@ -8,6 +8,7 @@
 #include "ort/custom_operators.hpp"
 #include "ort/plugin.hpp"
 #include "ort/types.hpp"
+#include "scheduler/clock.hpp"
 
 namespace engine::ort {
 namespace {
@@ -23,7 +24,8 @@ int level_number(const std::string& level) {
 }
 
 std::unique_ptr<Workers> make_workers(const SessionParams& params) {
-  return params.width > 1 && !params.shared_pool ? std::make_unique<Workers>() : nullptr;
+  return params.width > 1 && !params.shared_pool ? std::make_unique<Workers>(params.workers_asleep)
+                                                 : nullptr;
 }
 
 Handle<OrtSessionOptions> make_options(const SessionParams& params, Workers* workers) {
@@ -164,6 +166,19 @@ InferenceSession::InferenceSession(const SessionParams& params,
                             api_.session_overridable_name, api_.session_overridable_type);
   outputs_ = read_infos(session_.get(), api_.session_output_count, api_.session_output_name,
                         api_.session_output_type);
+}
+
+OrtStatus* InferenceSession::run_asleep(std::span<const char* const> input_names,
+                                        const OrtValue* const* inputs,
+                                        std::span<const char* const> output_names,
+                                        OrtValue** outputs,
+                                        const OrtRunOptions* options) const noexcept {
+  const std::int64_t began_ns = now_ns();
+  OrtStatus* status =
+      api_.run(session_.get(), options, input_names.data(), inputs, input_names.size(),
+               output_names.data(), output_names.size(), outputs);
+  if (workers_->wakes_after(now_ns() - began_ns)) workers_->wake();
+  return status;
 }
 
 const ValueInfo& InferenceSession::input(const std::string& name) const {

@@ -25,9 +25,10 @@ inline constexpr std::string_view kCustomOperators = "surplus.custom_operators."
 struct SessionParams {
   std::string model = {};  ///< a path, or the model itself
   bool is_bytes = false;
-  int width = 1;              ///< threads inside an operator; 1 creates no thread pool
-  bool shared_pool = false;   ///< on the env's pool (ort/pool.hpp), whatever the width
-  std::string level = "all";  ///< optimisation: disable_all, basic, extended, layout, all
+  int width = 1;                ///< threads inside an operator; 1 creates no thread pool
+  bool workers_asleep = false;  ///< a pool of its own begins with wake_workers() (ort/workers.hpp)
+  bool shared_pool = false;     ///< on the env's pool (ort/pool.hpp), whatever the width
+  std::string level = "all";    ///< optimisation: disable_all, basic, extended, layout, all
   std::map<std::string, std::string> config = {};  ///< session configuration entries
   std::string optimized_path = {};                 ///< where to save the optimised model, if set
   const Plugin* plugin = nullptr;  ///< the provider to prefer, if any (ort/plugin.hpp)
@@ -77,12 +78,29 @@ class InferenceSession {
                                const OrtValue* const* inputs,
                                std::span<const char* const> output_names, OrtValue** outputs,
                                const OrtRunOptions* options) const noexcept {
-    if (workers_) workers_->keep_off_callers_cpu();
+    if (workers_) {
+      if (workers_->are_asleep())
+        return run_asleep(input_names, inputs, output_names, outputs, options);
+      workers_->keep_off_callers_cpu();
+    }
     return api_.run(session_.get(), options, input_names.data(), inputs, input_names.size(),
                     output_names.data(), output_names.size(), outputs);
   }
 
+  /// Of a pool of its own; without one nothing happens.
+  void wake_workers() const noexcept {
+    if (workers_) workers_->wake();
+  }
+  void wake_workers_after(std::int64_t ns) const noexcept {
+    if (workers_) workers_->wake_after(ns);
+  }
+
  private:
+  [[nodiscard]] OrtStatus* run_asleep(std::span<const char* const> input_names,
+                                      const OrtValue* const* inputs,
+                                      std::span<const char* const> output_names, OrtValue** outputs,
+                                      const OrtRunOptions* options) const noexcept;
+
   const Api& api_;
   const std::unique_ptr<Workers> workers_;  // of a pool of its own; outlives the session
   Handle<OrtSession> session_;

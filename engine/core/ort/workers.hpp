@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <cstdint>
 #include <list>
 #include <mutex>
 #include <thread>
@@ -20,8 +21,10 @@ namespace engine::ort {
 /// segment bars its own CPU to the threads that it is about to wake. Thread-safe.
 class Workers {
  public:
-  /// Its threads may run where the calling thread may.
-  Workers() noexcept;
+  /// Its threads may run where the calling thread may; `asleep`, they begin with wake(). Until
+  /// then the pool's callers compute their operators alone, in the parts that they would be in for
+  /// all threads, so with the same bits.
+  explicit Workers(bool asleep = false) noexcept;
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
@@ -32,13 +35,35 @@ class Workers {
   /// a system call a thread where the CPU is another one than the last time, else nothing.
   void keep_off_callers_cpu() noexcept;
 
+  /// Has them begin; again, nothing happens. False where the system has no more threads.
+  bool wake() noexcept;
+  /// Has a run that took so long wake them at its end; 0 for none.
+  void wake_after(std::int64_t ns) noexcept { wake_after_ns_.store(ns, std::memory_order_relaxed); }
+  /// After a run while they sleep.
+  [[nodiscard]] bool wakes_after(std::int64_t ns) const noexcept {
+    const std::int64_t most = wake_after_ns_.load(std::memory_order_relaxed);  // advice
+    return most != 0 && ns > most;
+  }
+  [[nodiscard]] bool are_asleep() const noexcept {
+    return asleep_.load(std::memory_order_relaxed);  // advice: one run more or less is timed
+  }
+
  private:
+  /// A thread that ONNX Runtime asked for.
+  struct Worker {
+    void (*work)(void*);
+    void* parameter;
+    std::thread thread;
+  };
+
   static void* create(void* workers, void (*work)(void*), void* parameter) noexcept;
   static void join(void* thread) noexcept;
 
   cpu_set_t allowed_{};
-  std::mutex mutex_;  // guards threads_
-  std::list<std::thread> threads_;
+  std::mutex mutex_;  // guards workers_
+  std::list<Worker> workers_;
+  std::atomic<bool> asleep_;
+  std::atomic<std::int64_t> wake_after_ns_{0};
   std::atomic<int> barred_{-1};
 };
 

@@ -1,0 +1,41 @@
+"""The first queries of an unmeasured model run at either width, with the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import surplus
+from surplus.engine.judging.width_choice import WidthParams
+from tests.pipeline.subject import Subject
+
+EACH = WidthParams().warm_up + WidthParams().runs
+
+
+def _loaded(subject: Subject, **options: Any) -> Any:
+    return surplus.load(subject.path, cache=subject.cache, devices="cpu:2", tune="off", **options)
+
+
+@pytest.mark.parametrize("way", ["run", "submit"])
+def test_a_model_has_the_same_bits_before_and_after(subject: Subject, way: str) -> None:
+    model = _loaded(subject)
+    asked: dict[str, Callable[[], dict[str, Any]]] = {
+        "run": lambda: model.run(subject.inputs),
+        "submit": lambda: model.submit(subject.inputs).result(60),
+    }
+    first = asked[way]()
+    for _ in range(3 * EACH):
+        answer = asked[way]()
+        for name, array in first.items():
+            np.testing.assert_array_equal(answer[name], array)
+    assert model._trial is None
+
+
+def test_a_width_that_is_asked_for_is_not_tried(subject: Subject) -> None:
+    model = _loaded(subject, first_width=1)
+    assert model._trial is None
+    assert [segment.width for segment in model.plan.segments] == [1]
+    assert model.run(subject.inputs).keys() == _loaded(subject).run(subject.inputs).keys()
