@@ -15,7 +15,7 @@ from surplus.engine.trial.forked_trial import ForkedTrial
 from surplus.engine.trial.trial import TrialParams
 from tests.pipeline.subject import Subject
 
-QUICK: dict[str, Any] = {"devices": "cpu:2", "selection_ns": 0}
+QUICK: dict[str, Any] = {"devices": "cpu:2", "selection_s": 0}
 
 _ASKED = """
 import sys

@@ -152,8 +152,8 @@ def test_a_deadline_holds_while_the_child_answers(
     model = loaded(softmax)
     os.kill(forked(lent[0]), signal.SIGSTOP)
     with pytest.raises(DeadlineError):
-        model.run({"x": X}, timeout=0.05)
-    np.testing.assert_array_equal(model.run({"x": X}, timeout=WAIT_S)["y"], expected(softmax))
+        model.run({"x": X}, timeout_s=0.05)
+    np.testing.assert_array_equal(model.run({"x": X}, timeout_s=WAIT_S)["y"], expected(softmax))
 
 
 def test_what_a_kernel_says_reads_the_same(
