@@ -16,8 +16,8 @@ INPUTS = models.example_inputs("lenet")
 def late_server(folder: Path, name: str, queries: int) -> Iterator[surplus.Server]:
     """Over both faces; the model was asked so many queries already, each due after 1 us."""
     path = models.save(models.build("lenet"), folder / "lenet.onnx")
-    asked = {"cache": folder / "cache", "selection_ns": 0, "late": "serve"}
-    model = surplus.load(path, "cpu:1", deadline_ms=0.001, **asked)
+    asked = {"cache": folder / "cache", "selection_s": 0, "on_late": "serve"}
+    model = surplus.load(path, "cpu:1", deadline_s=1e-06, **asked)
     with surplus.Server({name: model}, port=0, http_port=0) as server:
         for _ in range(queries):
             model.run(INPUTS)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import argparse
 import statistics
 
-import surplus
 from bench.infrastructure import result_file
 from bench.infrastructure.built_models import FOLDER
 from bench.infrastructure.timing import Times, interleaved
 from bench.serving.payloads import Payload, floats_16, kilobytes_600
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.values import to_value
 
 BUDGET_NS = 20_000_000_000
@@ -22,7 +22,7 @@ BAR_US = 5.0
 def row(payload: Payload, budget_ns: int) -> dict[str, object]:
     """Measure one model, all three in turns."""
     inputs = payload.inputs
-    model = surplus.load(payload.file, cache=FOLDER / "cache", inputs=inputs)
+    model = load_planned(payload.file, cache=FOLDER / "cache", inputs=inputs)
     values = [to_value(inputs[spec.name], spec.elem_type) for spec in model.inputs]
     times = interleaved(
         {

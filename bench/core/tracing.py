@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-import surplus
 from bench.infrastructure import result_file
 from bench.infrastructure.built_models import FOLDER, built
 from bench.infrastructure.timing import interleaved
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.values import to_value
 
 NAMES = ("lenet", "fork_join", "random_dag", "dlrm", "mobilenet_v2", "inception_v3")
@@ -17,7 +17,7 @@ BUDGET_NS = 7_000_000_000
 def row(name: str) -> dict[str, object]:
     """Measure one model: the core's part, and ``Model.run`` as a whole."""
     path, inputs = built(name)
-    model = surplus.load(
+    model = load_planned(
         path, devices=f"cpu:{len(os.sched_getaffinity(0))}", cache=FOLDER / "cache"
     )
     values = [to_value(inputs[spec.name], spec.elem_type) for spec in model.inputs]

@@ -20,7 +20,7 @@ from surplus.engine.kernels.registry import LIBRARIES, failure_of
 from surplus.engine.planning.answer_check import AnswerCheck, least_allowed, scaled
 from surplus.engine.planning.kernel_segments import KernelSegments, with_kernels
 from surplus.engine.planning.other_kernels import FACTORS as CHECKED
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 
 _DEVICES = "cpu:2"
@@ -49,21 +49,21 @@ def furthest(graph: Graph, plan: Plan, library: str, inputs: Mapping[str, Any]) 
         return Apart()
     specs = parse_devices(_DEVICES)
     machine = machine_for(specs)
-    model = Model(graph, with_kernels(plan, kernels, "with kernels"), machine)
+    model = PlannedModel(graph, with_kernels(plan, kernels, "with kernels"), machine)
     checks = [inputs, *(scaled(inputs, factor) for factor in CHECKED)]
     try:
         if not all(AnswerCheck(graph, given, specs).accepts(model) for given in checks):
             return Apart()
     except EngineError:
         return Apart()  # as a load drops it
-    plain = Model(graph, plan, machine)
+    plain = PlannedModel(graph, plan, machine)
     found = [_apart(plain, model, given) for given in _others(inputs)]
     if failure := failure_of(library):
         raise RuntimeError(failure)
     return max(found, key=lambda apart: (apart.is_beyond, apart.difference), default=Apart())
 
 
-def _apart(plain: Model, model: Model, given: Mapping[str, Any]) -> Apart:
+def _apart(plain: PlannedModel, model: PlannedModel, given: Mapping[str, Any]) -> Apart:
     try:
         right = plain.run(given)
     except EngineError:
@@ -72,7 +72,7 @@ def _apart(plain: Model, model: Model, given: Mapping[str, Any]) -> Apart:
     return expected.against(model.run(given), least_allowed(plain.graph, model.plan))
 
 
-def _variations(plain: Model, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _variations(plain: PlannedModel, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for factor in (1 - 2e-7, 1 + 2e-7):
         try:
             yield plain.run(scaled(given, factor))

@@ -21,7 +21,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
 from surplus.engine.pipeline.load import load
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan import Plan
 
@@ -129,13 +129,13 @@ def _ways(grown: Grown, path: Path) -> Iterator[tuple[str, Any]]:
 
 def _loaded(path: Path, devices: str, cache: Path, inputs: Mapping[str, Array]) -> dict[str, Any]:
     """Loaded without a word about inputs, as a stranger does, then asked."""
-    return load(path, devices, cache=cache, tune="now", selection_ns=1_000_000).run(dict(inputs))
+    return load(path, devices, cache=cache, tune="now", selection_s=0.001).run(dict(inputs))
 
 
 def _answer(graph: Graph, plan: Plan, devices: str, inputs: Mapping[str, Array]) -> dict[str, Any]:
     short = tuple(replace(segment, service_ns=CHARGED_NS) for segment in plan.segments)
     machine = machine_for(parse_devices(devices))
-    return Model(graph, replace(plan, segments=short), machine).run(dict(inputs))
+    return PlannedModel(graph, replace(plan, segments=short), machine).run(dict(inputs))
 
 
 def _whole(graph: Graph) -> Plan:

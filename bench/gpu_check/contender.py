@@ -13,7 +13,7 @@ import numpy as np
 from bench.gpu_check import onnxruntime_cuda
 from bench.gpu_check.other_process import isolated_runner
 from bench.gpu_check.subject import Subject
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 
 Outputs = Mapping[str, np.ndarray[Any, Any]]
 
@@ -47,7 +47,7 @@ class Contender:
     is_bar: bool = False
 
 
-def of_model(name: str, model: Model, inputs: Outputs, *, is_bar: bool = False) -> Contender:
+def of_model(name: str, model: PlannedModel, inputs: Outputs, *, is_bar: bool = False) -> Contender:
     """A plan in our core."""
     given = dict(inputs)
     return Contender(name, lambda: model.run(given), lambda: model.infer(given), is_bar)

@@ -15,7 +15,7 @@ from bench.gpu_check.setting import Setting
 from bench.gpu_check.subject import Subject
 from surplus.engine.devices.cuda_driver import used_memory_bytes
 from surplus.engine.devices.machines import machine_for
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.placement.memory import constant_bytes
 
 _IN_FLIGHT = 4
@@ -84,11 +84,11 @@ def used_bytes(spec: ModelSpec, setting: Setting, name: str, gpu_memory: str) ->
     return used_memory_bytes(index) - before
 
 
-def _load(subject: Subject, name: str) -> Model:
+def _load(subject: Subject, name: str) -> PlannedModel:
     return subject.engine() if name == ENGINE else subject.whole(captured=False)
 
 
-def _planned(subject: Subject, model: Model) -> int:
+def _planned(subject: Subject, model: PlannedModel) -> int:
     gpu = subject.setting.gpu
     tasks = [t for s in model.plan.segments if s.device == gpu for t in s.tasks]
     return constant_bytes(subject.costs.problem, tasks)

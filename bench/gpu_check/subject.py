@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-import surplus
 from bench.gpu_check.fixed_sizes import with_fixed_sizes
 from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
 from bench.infrastructure.built_models import built
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.stages import Costs, costs_of, measure, plan_of, read_model
 from surplus.engine.profiling.profile import Profile
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.throughput_switch import Departure
 from surplus.engine.segmentation.capture import refusal_of
 from surplus.engine.segmentation.coarse import predict
@@ -65,16 +65,16 @@ class Subject:
         """The profile applied to the graph, the GPU's memory being as large as it is."""
         return costs_of(self.graph, self.profile, self.setting.specs)
 
-    def engine(self) -> Model:
+    def engine(self) -> PlannedModel:
         """The plan that a user gets; made once for all units of the check."""
-        return surplus.load(
+        return load_planned(
             self.path,
             self.setting.devices,
             POLICY,
             inputs=self.inputs,
             cache=self.setting.cache,
             gpu_memory=self._gpu_memory,
-            same_bits=False,
+            relaxed_numerics=True,
         )
 
     def predicted_at_first_ns(self, plan: Plan) -> int:
@@ -95,7 +95,7 @@ class Subject:
             return refused
         return "the profile knows no times in captured graphs"
 
-    def whole(self, *, captured: bool) -> Model:
+    def whole(self, *, captured: bool) -> PlannedModel:
         """The whole model as one segment of the GPU: what ONNX Runtime makes of it.
 
         Operators that the GPU cannot run are left to the session, which falls back to the CPU.
@@ -107,7 +107,7 @@ class Subject:
         title = "whole as a captured graph" if captured else "whole"
         candidate = Candidate(title, groups, predict(groups, service))
         plan = plan_of(graph, Costs(self.costs.problem, service), candidate, "one segment")
-        return Model(graph, plan, machine_for(self.setting.specs), Departure.NEVER)
+        return PlannedModel(graph, plan, machine_for(self.setting.specs), Departure.NEVER)
 
 
 def _filled(service: ServiceTimes, gpu: int, captured: bool) -> ServiceTimes:

@@ -32,7 +32,7 @@ def row() -> dict[str, Any]:
 
 def measured() -> dict[str, Any]:
     """All loaded and asked once; then this thread sleeps, too."""
-    params = LoadParams(cache=many_models.FOLDER / "cache", selection_ns=0)
+    params = LoadParams(cache=many_models.FOLDER / "cache", selection_s=0)
     paths = [many_models.build(index) for index in range(many_models.MODELS)]
     with ThreadPoolExecutor(available_cores()) as pool:
         models = list(pool.map(lambda path: load_with(path, params), paths))

@@ -31,13 +31,14 @@ from typing import Any
 import numpy as np
 import onnx
 
-import surplus
 from bench.infrastructure import peer, result_file
 from bench.infrastructure.built_models import FOLDER
 from bench.infrastructure.resumable import Key, Row, Table, fill
 from bench.infrastructure.timing import SETTLE_S
 from bench.models.throughput import Slice, engine_slice, sessions_slice
 from surplus import models
+from surplus.engine.pipeline.load import load_planned
+from surplus.engine.runtime.planned_model import PlannedModel
 
 EIGHT = "eight_lenets"
 SIZES: dict[str, dict[str, Any]] = {
@@ -104,7 +105,7 @@ class Loaded:
 
     path: Path
     inputs: Mapping[str, Any]
-    models: Mapping[str, Sequence[surplus.Model]]
+    models: Mapping[str, Sequence[PlannedModel]]
     bits: str
 
 
@@ -114,14 +115,14 @@ def loaded(name: str) -> Loaded:
     path, inputs = built_open("lenet" if name == EIGHT else name)
     lanes = len(os.sched_getaffinity(0))
 
-    def load(**more: Any) -> list[surplus.Model]:
+    def load(**more: Any) -> list[PlannedModel]:
         asked = {"cache": FOLDER / "cache", "kernels": "onnxruntime", "tune": "now", **more}
-        return [surplus.load(path, f"cpu:{lanes}", **asked) for _ in range(count)]
+        return [load_planned(path, f"cpu:{lanes}", **asked) for _ in range(count)]
 
     on, bits = load(), "same"
     if "--any-bits" in on[0].facts["batches"] or " of queries of " in on[0].facts["batches"]:
-        on, bits = load(same_bits=False), "any"
-    off = load(same_bits=bits == "same", max_batch=0)
+        on, bits = load(relaxed_numerics=True), "any"
+    off = load(relaxed_numerics=bits == "any", max_batch=0)
     return Loaded(path, inputs, {ON: on, OFF: off}, bits)
 
 
@@ -163,7 +164,7 @@ def contenders(what: Loaded, callers: int) -> dict[str, Callable[[float], Slice]
     }
 
 
-def rows_of(model: surplus.Model) -> int:
+def rows_of(model: PlannedModel) -> int:
     """Of the largest batch that it may form, as it says itself; 1 if it forms none."""
     found = re.match(r"up to (\d+) rows", model.facts["batches"])
     return int(found[1]) if found else 1
@@ -192,7 +193,7 @@ def row(name: str, callers: int, budget_s: float = BUDGET_S) -> Row:
     return {"model": name, "queries": callers, "bits": what.bits, **_row(slices, joined)}
 
 
-def joined_by(asked: Sequence[surplus.Model]) -> int:
+def joined_by(asked: Sequence[PlannedModel]) -> int:
     """Queries that no call was made for, so far."""
     return sum(queries - calls for calls, queries in (model.stacked for model in asked))
 

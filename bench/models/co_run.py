@@ -108,7 +108,7 @@ def row(heavy: str, tiny: str) -> dict[str, object]:
     cores = len(os.sched_getaffinity(0))
     built_ones = [built(name) for name in (heavy, tiny)]
     loaded = [
-        surplus.load(path, cache=FOLDER / "cache", slice_ms=SLICE_MS) for path, _ in built_ones
+        surplus.load(path, cache=FOLDER / "cache", slice_s=SLICE_MS / 1e3) for path, _ in built_ones
     ]
     feeds = [inputs for _, inputs in built_ones]
     rates = [SHARE * capacity_per_s(m, f) for m, f in zip(loaded, feeds, strict=True)]

@@ -9,7 +9,7 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.runtime.lowering import prepack_plan
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan import Plan
@@ -35,8 +35,8 @@ def cut_plan(graph: Graph, bounds: Sequence[int]) -> Plan:
     )
 
 
-def cut_model(graph: Graph, bounds: Sequence[int]) -> Model:
+def cut_model(graph: Graph, bounds: Sequence[int]) -> PlannedModel:
     """A model of ``cut_plan``'s plan, from prepacked files, which are made where they lack."""
     plan = cut_plan(graph, bounds)
     prepack_plan(graph, plan)
-    return Model(graph, plan, machine_for(parse_devices("cpu:1")))
+    return PlannedModel(graph, plan, machine_for(parse_devices("cpu:1")))

@@ -29,7 +29,7 @@ from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan_making import make_plan
@@ -127,13 +127,15 @@ def _in_order(placement: Placement, tasks: list[int]) -> Placement:
     return replace(placement, priority=tuple(priority))
 
 
-def model_of(graph: Graph, problem: Problem, placement: Placement, machine: _core.Machine) -> Model:
+def model_of(
+    graph: Graph, problem: Problem, placement: Placement, machine: _core.Machine
+) -> PlannedModel:
     """A segment a task, in the order of the placement."""
     tasks = [TaskGroup((task,), device) for task, device in enumerate(placement.device_of)]
     groups, service = GroupGraph(problem, tasks, placement), ServiceTimes.of(problem)
     predicted = predict(groups, service)
     plan = make_plan(graph, groups, service, predicted, name="", policy="", bound_ns=0)
-    return Model(graph, plan, machine)
+    return PlannedModel(graph, plan, machine)
 
 
 def rows(case: OptimumCase, solve_s: float, rounds: int, cache: Path) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ from surplus.engine.devices.parsing import available_cores
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.pipeline.process_memory import MappedFiles, ProcessMemory, thread_count
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 
 MIB = 2**20
 MODELS = 1000
@@ -67,7 +67,7 @@ def build(index: int) -> Path:
 
 def measure() -> dict[str, Any]:
     """Load all with their stored plans, run them in turns."""
-    params = LoadParams(cache=_CACHE, selection_ns=0)
+    params = LoadParams(cache=_CACHE, selection_s=0)
     paths = [build(index) for index in range(MODELS)]
     machine_for(params.specs())
     load_with(paths[0], params)  # what the first load imports belongs to the base
@@ -97,7 +97,7 @@ def _input() -> dict[str, np.ndarray[Any, Any]]:
     return {"x": np.ones((1, SIZE), np.float32)}
 
 
-def _round(models: list[Model]) -> float:
+def _round(models: list[PlannedModel]) -> float:
     """Median time of one query to each."""
     inputs, times = _input(), []
     for model in models:
@@ -107,7 +107,7 @@ def _round(models: list[Model]) -> float:
     return statistics.median(times) / 1e3
 
 
-def _hot_us(model: Model) -> float:
+def _hot_us(model: PlannedModel) -> float:
     return min(_round([model] * 50) for _ in range(3))
 
 
@@ -135,7 +135,7 @@ def row(found: dict[str, Any]) -> dict[str, Any]:
 
 def prepare() -> None:
     """Build the models, and load each once so that its plan is stored."""
-    params = LoadParams(cache=_CACHE, selection_ns=0, finalists=1)
+    params = LoadParams(cache=_CACHE, selection_s=0, finalists=1)
     for index in range(MODELS):
         load_with(build(index), params)
 

@@ -33,7 +33,7 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.examples.made_up import example_inputs
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.judgement import Judgement, TrialOutcome
 from surplus.engine.segmentation.plan import Plan
 
@@ -80,7 +80,7 @@ def subject(name: str) -> tuple[Path, dict[str, Any] | None]:
     return (light, None) if light.exists() else built(name)
 
 
-def loaded(name: str, cache: Path) -> tuple[Model, dict[str, Any]]:
+def loaded(name: str, cache: Path) -> tuple[PlannedModel, dict[str, Any]]:
     """The model and inputs for it."""
     path, inputs = subject(name)
     model = surplus.load(path, devices=_devices(), cache=cache, inputs=inputs, tune="now")
@@ -89,7 +89,7 @@ def loaded(name: str, cache: Path) -> tuple[Model, dict[str, Any]]:
     return model, inputs
 
 
-def served_s(model: Model, inputs: Mapping[str, Any], most_s: float) -> float:
+def served_s(model: PlannedModel, inputs: Mapping[str, Any], most_s: float) -> float:
     """Serve until a trial decided something and a second more, for so long at most."""
     began = time.monotonic()
     judged = most_s
@@ -100,25 +100,25 @@ def served_s(model: Model, inputs: Mapping[str, Any], most_s: float) -> float:
     return now
 
 
-def _is_judged(model: Model) -> bool:
+def _is_judged(model: PlannedModel) -> bool:
     found = model.judgement
     return found is None or any(trial.outcome is not TrialOutcome.OPEN for trial in found.trials)
 
 
-def beside_runtime(name: str, model: Model, inputs: Mapping[str, Any]) -> tuple[str, float]:
+def beside_runtime(name: str, model: PlannedModel, inputs: Mapping[str, Any]) -> tuple[str, float]:
     """ONNX Runtime's best setting, and the model's time over its."""
     path, _ = subject(name)
     return _ratio(lambda: model.run(inputs), peer.runners(path, inputs))
 
 
 def beside_fixed(
-    model: Model, fixed: Sequence[Model], inputs: Mapping[str, Any]
+    model: PlannedModel, fixed: Sequence[PlannedModel], inputs: Mapping[str, Any]
 ) -> tuple[str, float]:
     """The best of some plans, each kept as it is, and the model's time over its."""
     return _ratio(lambda: model.run(inputs), {m.plan.name: _runner(m, inputs) for m in fixed})
 
 
-def _runner(model: Model, inputs: Mapping[str, Any]) -> Run:
+def _runner(model: PlannedModel, inputs: Mapping[str, Any]) -> Run:
     return lambda: model.run(inputs)
 
 
@@ -175,11 +175,11 @@ def row(name: str, condition: str, service_s: float) -> Row:
     }
 
 
-def _fixed(model: Model, plan: Plan, judgement: Judgement) -> list[Model]:
+def _fixed(model: PlannedModel, plan: Plan, judgement: Judgement) -> list[PlannedModel]:
     """The plan it was loaded with and its runners-up, each for good."""
     machine = machine_for(parse_devices(_devices()))
     plans = [plan, *(runner_up.read() for runner_up in judgement.runners_up)]
-    return [Model(model.graph, each, machine) for each in plans]
+    return [PlannedModel(model.graph, each, machine) for each in plans]
 
 
 def _next_start(name: str, cache: Path) -> Row:

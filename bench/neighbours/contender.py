@@ -93,13 +93,13 @@ def engine(**settings: Any) -> Callable[..., Ask]:
     """Deadlines, and what is set beside them."""
 
     def load(stream: Stream, cache: Path) -> Ask:
-        import surplus
+        from surplus.engine.pipeline.load import load_planned
 
         path, inputs = stream.built()
-        due = {"deadline_ms": stream.due_ms, **settings}
+        due = {"deadline_s": stream.due_ms / 1e3, **settings}
         said = due if stream.due_ms else {"best_effort": True}
         asked = {"cache": cache, "kernels": "auto", "tune": "now", "inputs": inputs}
-        model = surplus.load(path, f"cpu:{CORES}", **asked, **said)
+        model = load_planned(path, f"cpu:{CORES}", **asked, **said)
         return lambda due_ns: model.run(inputs, due_ns=due_ns)
 
     return load
@@ -127,7 +127,7 @@ HOW: Mapping[str, How] = {
     "fastest x1, nice, gives up": How(fastest_of_one, is_nice=True, gives_up=True),
     TRITON: How(in_triton(_LIBRARIES, lambda ask: alone_ns(ask), CORES)),
     "surplus": How(engine()),
-    "surplus, late served": How(engine(late="serve")),
+    "surplus, late served": How(engine(on_late="serve")),
 }
 
 

@@ -90,25 +90,29 @@ class Engine:
 
     Parameters
     ----------
-    late : str
+    on_late : str
         As of ``surplus.load``.
     """
 
-    def __init__(self, cache: Path, *, late: str) -> None:
-        import surplus
+    def __init__(self, cache: Path, *, on_late: str) -> None:
+        from surplus.engine.pipeline.load import load_planned
 
         asked: dict[str, Any] = {"cache": cache, "kernels": "onnxruntime", "tune": "now"}
         path, self._inputs = model_of(MODEL)
-        self._late = late
-        self.model = surplus.load(path, f"cpu:{CORES}", inputs=self._inputs, late=late, **asked)
+        self._on_late = on_late
+        self.model = load_planned(
+            path, f"cpu:{CORES}", inputs=self._inputs, on_late=on_late, **asked
+        )
         path, self._light_inputs = model_of(LIGHT)
-        self._light = surplus.load(path, f"cpu:{CORES}", inputs=self._light_inputs, **asked)
+        self._light = load_planned(path, f"cpu:{CORES}", inputs=self._light_inputs, **asked)
 
     def be_due(self, due_ms: float | None) -> None:
         """From now on queries are, or are not."""
         from surplus.engine.runtime.urgency import Urgency
 
-        self.model.be_urgent(Urgency.asked(due_ms, 0, False).admitting(self._late, 0, 1))
+        self.model.be_urgent(
+            Urgency.asked(due_ms and due_ms / 1e3, 0, False).admitting(self._on_late, 0, 1)
+        )
 
     async def ask(self, due_ns: int) -> None:
         """As of Answering."""
@@ -163,8 +167,8 @@ class ByPolicy:
 HOW: Mapping[str, Callable[[Path], Answering]] = {
     "onnxruntime x1": lambda cache: Sessions(cache, drops=False),
     "onnxruntime x1, drops": lambda cache: Sessions(cache, drops=True),
-    "surplus": lambda cache: Engine(cache, late="refuse"),
-    "surplus, late served": lambda cache: Engine(cache, late="serve"),
+    "surplus": lambda cache: Engine(cache, on_late="reject"),
+    "surplus, late served": lambda cache: Engine(cache, on_late="serve"),
     "surplus, edf_drop": lambda cache: ByPolicy(cache, policy="edf_drop"),
 }
 

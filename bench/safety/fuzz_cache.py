@@ -26,7 +26,7 @@ import surplus.engine.pipeline.making  # noqa: F401 (once, not in every child)
 from bench.safety.fuzz_report import reported
 from surplus import models
 
-_OPTIONS: dict[str, Any] = {"devices": "cpu:1", "selection_ns": 0, "finalists": 1}
+_OPTIONS: dict[str, Any] = {"devices": "cpu:1", "selection_s": 0, "finalists": 1}
 _LIMIT_S = 60
 _WRONG, _FAILED = 3, 4
 

@@ -19,7 +19,7 @@ from surplus.engine.contest.overlapping import InTurn, TakesQueries
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.runtime.future import Future
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.queueing import Queueing
 from surplus.engine.runtime.throughput_switch import Departure
 
@@ -54,7 +54,7 @@ def main() -> None:
     costs = costs_on(model, lanes, gpus)
     found = (whole_on_a_gpu if contender == WHOLE else best)(model, costs)
     machine = machine_for(parse_devices(devices_of(lanes, gpus, "replay")))
-    opened = [Model(graph_of(model), plan, machine, Departure.NEVER) for plan in found.plans]
+    opened = [PlannedModel(graph_of(model), plan, machine, Departure.NEVER) for plan in found.plans]
     for one in opened:
         one.be_queued(Queueing.window(found.in_flight))
     inputs = built(model)[1]

@@ -56,8 +56,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load_options(args: argparse.Namespace) -> dict[str, Any]:
-    names = ("devices", "kernels", "deadline_ms", "priority", "best_effort")
+    names = ("devices", "kernels", "priority", "best_effort")
     said = {name: getattr(args, name) for name in names}
+    if args.deadline_ms is not None:
+        said["deadline_s"] = args.deadline_ms / 1e3
     if args.cache is not None:
         said["cache"] = str(args.cache.absolute())
     return {

@@ -23,8 +23,8 @@ def asked_params(args: argparse.Namespace, **more: Any) -> LoadParams:
 
     return LoadParams(
         devices=args.devices,
-        policy=args.policy,
-        options=options.pairs(args.option),
+        placement_policy=args.policy,
+        policy_options=options.pairs(args.option),
         cache=args.cache,
         custom_operators=getattr(args, "custom_operators", ()),
         **{"tune": "now", **_kernels(args), **more},

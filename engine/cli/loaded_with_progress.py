@@ -7,13 +7,13 @@ from surplus.engine.cli.progress import progress_bar
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.repository.layout import RepositoryEntry
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.serving.say import say
 from surplus.engine.serving.warm_up import real_inputs
 
 
-def loaded_with_progress(entry: RepositoryEntry, params: LoadParams) -> Model:
+def loaded_with_progress(entry: RepositoryEntry, params: LoadParams) -> PlannedModel:
     """Load it, and say which plan it runs."""
     say(f"loading {entry.name} from {entry.path}")
     with progress_bar() as progress:

@@ -13,7 +13,7 @@ from surplus.engine.cli.parser import add_verb
 from surplus.engine.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from surplus.engine.runtime.model import Model
+    from surplus.engine.runtime.planned_model import PlannedModel
 
 _SUMMARY = "execute a model and time it, alone or beside a plain ONNX Runtime session"
 _EXAMPLE = """
@@ -77,16 +77,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _load(args: argparse.Namespace) -> tuple[Model, dict[str, Any]]:
+def _load(args: argparse.Namespace) -> tuple[PlannedModel, dict[str, Any]]:
     from surplus.engine.pipeline.loading import load_with
     from surplus.engine.pipeline.making import load_placed
 
     params = asked_params(
         args,
         reuse=not args.fresh,
-        slice_ms=args.slice_ms,
+        slice_s=args.slice_ms / 1e3,
         gpu_memory=args.gpu_memory,
-        same_bits=not args.any_bits,
+        relaxed_numerics=args.any_bits,
         max_batch=args.max_batch,
     )
     if args.profile and not args.placement:

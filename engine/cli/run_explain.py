@@ -8,14 +8,14 @@ from typing import Any
 from surplus.engine.cli.output import duration, show_rows
 from surplus.engine.explain.breakdown import Breakdown
 from surplus.engine.report.explanation import Explanation, Row, explain
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 
 _STEPS = 8
 _TYPES = 3
 _NAME_CHARACTERS = 26
 
 
-def explained(model: Model, inputs: Mapping[str, Any], runs: int) -> Explanation:
+def explained(model: PlannedModel, inputs: Mapping[str, Any], runs: int) -> Explanation:
     """Trace ``runs`` queries, after one that warms the traced path up."""
     model.run(inputs, traced=True)
     breakdowns: list[Breakdown] = []

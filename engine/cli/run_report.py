@@ -14,7 +14,7 @@ from surplus.engine.report.comparison import compare, repeat
 from surplus.engine.report.explanation import Explanation
 from surplus.engine.report.gantt import write_gantt
 from surplus.engine.report.trace import write_trace
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 
 _LONGER = 1.5
@@ -22,7 +22,7 @@ _LONGER = 1.5
 
 
 def report_of(
-    model: Model, inputs: Mapping[str, Any], rounds: int, plain: Path | None, devices: str
+    model: PlannedModel, inputs: Mapping[str, Any], rounds: int, plain: Path | None, devices: str
 ) -> dict[str, Any]:
     """The plan in numbers and measured times.
 
@@ -75,7 +75,7 @@ def emulation_note(plan: Plan, devices: str, median_ms: float) -> str:
     )
 
 
-def throughput_plan_of(model: Model) -> dict[str, str]:
+def throughput_plan_of(model: PlannedModel) -> dict[str, str]:
     """The plan for while queries overlap and why there is one, in words; nothing without one."""
     throughput_plan = model.throughput_plan
     return {} if throughput_plan is None else {"while_queries_overlap": throughput_plan.text}

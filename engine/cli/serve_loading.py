@@ -28,12 +28,12 @@ def loading_params(args: argparse.Namespace, *, restarts: bool) -> LoadParams:
 
     loading = asked_params(
         args,
-        slice_ms=args.slice_ms,
+        slice_s=args.slice_ms / 1e3,
         max_load_s=args.max_load_s,
-        max_query_ms=args.max_query_ms,
+        max_query_s=args.max_query_ms / 1e3,
         gpu_memory=args.gpu_memory,
         on_device_loss="fail" if restarts else args.on_device_loss,
-        same_bits=not args.any_bits,
+        relaxed_numerics=args.any_bits,
         max_batch=args.max_batch,
         tune=tune_by_default(),
         crash_probe=True,

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from surplus.engine.planning.load_params import LoadParams
 
 
+_ON_LATE = {"refuse": "reject", "serve": "serve"}
+
+
 def add_urgency(parser: argparse.ArgumentParser) -> None:
     """--best-effort, --weight, --late and --max-wait-ms; --slo is the policies', too."""
     parser.add_argument(
@@ -34,7 +37,7 @@ def add_urgency(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--late",
-        choices=("refuse", "serve"),
+        choices=tuple(_ON_LATE),
         default="refuse",
         help="queries that cannot be in time, by --slo or their own timeout, as predicted: refuse"
         " them at once, or serve them behind the others (default %(default)s)",
@@ -74,7 +77,7 @@ def by_model(
     return {
         name: replace(
             usual(args, loading),
-            deadline_ms=due_ns[name] / 1e6 if name in due_ns else None,
+            deadline_s=due_ns[name] / 1e9 if name in due_ns else None,
             best_effort=name in args.best_effort,
             weight=weights.get(name, 1.0),
         )
@@ -84,7 +87,7 @@ def by_model(
 
 def usual(args: argparse.Namespace, loading: LoadParams) -> LoadParams:
     """How to load a model that no option names."""
-    return replace(loading, late=args.late, max_wait_ms=args.max_wait_ms)
+    return replace(loading, on_late=_ON_LATE[args.late], max_wait_s=args.max_wait_ms / 1e3)
 
 
 def weights_of(args: argparse.Namespace) -> dict[str, float]:

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
     TuneParams(args.time)
     params = asked_params(
-        args, tune_s=args.time, gpu_memory=args.gpu_memory, same_bits=not args.any_bits
+        args, tune_s=args.time, gpu_memory=args.gpu_memory, relaxed_numerics=args.any_bits
     )
     params.specs()
     inputs = asked_inputs(args)

@@ -9,7 +9,7 @@ from typing import Any
 
 from surplus.engine.contest import in_place
 from surplus.engine.contest.contest import Clock, Contest, ContestParams, ContestTurn
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.groups import GroupGraph
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.service import ServiceTimes
@@ -19,7 +19,7 @@ from surplus.engine.segmentation.service import ServiceTimes
 class ModelContender:
     """A model that answers the same inputs again and again."""
 
-    model: Model
+    model: PlannedModel
     inputs: Mapping[str, Any]
 
     def run(self) -> None:
@@ -34,7 +34,7 @@ class ModelContender:
 
 
 def refit(
-    model: Model,
+    model: PlannedModel,
     groups: GroupGraph,
     service: ServiceTimes,
     inputs: Mapping[str, Any],

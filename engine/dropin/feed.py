@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from surplus.engine.dfg.graph import ValueKind
-from surplus.engine.dropin.node_arg import tensor_type, type_of
+from surplus.engine.dropin.node_arg import type_of
 from surplus.engine.dropin.ort_value import content_of
 from surplus.engine.dropin.statuses import InvalidArgument, status
-from surplus.engine.runtime.inputs import Array, IoSpec, input_dtype
+from surplus.engine.runtime.inputs import Array, IoSpec
+from surplus.engine.runtime.type_text import tensor_type
 
 _FIX = "Please fix either the inputs/outputs or the model."
 
@@ -65,7 +66,7 @@ def check_feed(specs: Sequence[IoSpec], feed: Mapping[str, Array]) -> None:
 
 
 def _check_tensor(spec: IoSpec, array: np.ndarray[Any, Any]) -> None:
-    wanted = input_dtype(spec)
+    wanted = spec.dtype
     if wanted is not None and array.dtype != wanted and not _both_text(array, wanted):
         actual, expected = type_of(array), tensor_type(spec.elem_type)
         raise status(

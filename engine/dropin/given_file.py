@@ -5,14 +5,10 @@ Plans are kept by content, so a model that comes as bytes has its plan at the ne
 
 from __future__ import annotations
 
-import hashlib
 import os
-import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surplus.engine.cache.private import private_folder, temporary_folder, write_private
 from surplus.engine.dropin.asked_session import AskedSession
 from surplus.engine.dropin.ort_value import content_of
 from surplus.engine.dropin.statuses import (
@@ -22,15 +18,11 @@ from surplus.engine.dropin.statuses import (
     NotImplemented,
     status,
 )
+from surplus.engine.store.kept_file import FOLDER, ORT_MAGIC, kept_file
 
 if TYPE_CHECKING:
     import onnx
 
-_FOLDER = "given"
-_UNUSED_NS = 30 * 24 * 3600 * 10**9
-"""After a month that nobody opened it, a file that was written for bytes goes."""
-
-_ORT_MAGIC = slice(4, 8), b"ORTM"
 _EXTERNAL = b"\n\x08location"
 """How the key of a tensor's external data is written in a protobuf."""
 
@@ -67,17 +59,17 @@ def given_file(model: str | os.PathLike[str] | bytes, asked: AskedSession, cache
         raise status(NoSuchFile, text)
     if not asked.rewrites:
         return path
-    return _written(_changed(path.read_bytes(), asked, path.parent), cache)
+    return kept_file(_changed(path.read_bytes(), asked, path.parent), cache)
 
 
 def is_written(path: Path) -> bool:
     """Whether a file is not the program's own."""
-    return path.parent.name == _FOLDER
+    return path.parent.name == FOLDER
 
 
 def is_ort_format(path: Path) -> bool:
     """Whether a file is of ONNX Runtime's own format."""
-    place, magic = _ORT_MAGIC
+    place, magic = ORT_MAGIC
     if not path.is_file():  # who opens it says what is wrong
         return False
     with path.open("rb") as file:
@@ -89,7 +81,7 @@ def _of_bytes(data: bytes, asked: AskedSession, cache: Path) -> Path:
         raise status(InvalidArgument, "No graph was found in the protobuf.")
     if asked.rewrites or _EXTERNAL in data:
         data = _changed(data, asked, Path(asked.weights_folder or "."))
-    return _written(data, cache)
+    return kept_file(data, cache)
 
 
 def _changed(data: bytes, asked: AskedSession, folder: Path) -> bytes:
@@ -97,7 +89,7 @@ def _changed(data: bytes, asked: AskedSession, folder: Path) -> bytes:
     import onnx  # most programs give what is opened as it is
     from onnx.external_data_helper import load_external_data_for_model
 
-    if data[_ORT_MAGIC[0]] == _ORT_MAGIC[1]:
+    if data[ORT_MAGIC[0]] == ORT_MAGIC[1]:
         raise status(NotImplemented, "a model of ONNX Runtime's own format is opened as it is")
     try:
         model = onnx.load_model_from_string(data)
@@ -131,34 +123,3 @@ def _fix_dimensions(graph: onnx.GraphProto, asked: AskedSession) -> None:
                 size = asked.free_by_denotation.get(dim.denotation)
             if size is not None:
                 dim.dim_value = size
-
-
-def _written(data: bytes, cache: Path) -> Path:
-    """The file of that content; one that is there is not written again."""
-    folder = private_folder(cache.absolute()) / _FOLDER
-    suffix = "ort" if data[_ORT_MAGIC[0]] == _ORT_MAGIC[1] else "onnx"
-    name = f"{hashlib.sha256(data).hexdigest()}.{suffix}"
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        _remove_unused(folder)
-        path = folder / name
-        if not (path.is_file() and path.stat().st_size == len(data)):
-            write_private(path, data)
-        _note_use(path)
-    except OSError:  # a cache that cannot be written
-        path = temporary_folder() / name
-        write_private(path, data)
-    return path
-
-
-def _note_use(path: Path) -> None:
-    """By the time of access alone: with that of modification the engine knows the file again."""
-    os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
-
-
-def _remove_unused(folder: Path) -> None:
-    limit_ns = time.time_ns() - _UNUSED_NS
-    for path in folder.iterdir():
-        with suppress(OSError):  # somebody else was quicker
-            if path.stat().st_atime_ns < limit_ns:
-                path.unlink()

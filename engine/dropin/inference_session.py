@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, Unpack
 
 from surplus.engine.cache_folder import cache_folder
 from surplus.engine.dropin.adopted import adopted_options
@@ -21,6 +21,7 @@ from surplus.engine.dropin.providers import check_providers
 from surplus.engine.dropin.query_profile import QueryProfile
 from surplus.engine.dropin.run_options import ended_by, said_of, terminated
 from surplus.engine.dropin.session_facts import SessionFacts
+from surplus.engine.dropin.session_keywords import SessionKeywords
 from surplus.engine.dropin.statuses import (
     NotImplemented,
     OrtStatusError,
@@ -29,6 +30,7 @@ from surplus.engine.dropin.statuses import (
 )
 from surplus.engine.errors import CancelledError, EngineError
 from surplus.engine.kernels.asked import ONNX_RUNTIME
+from surplus.engine.planning.load_options import named_now
 from surplus.engine.runtime.inputs import Array
 
 Callback = Callable[[list[Array], Any, str], object]
@@ -61,8 +63,8 @@ class InferenceSession(SessionFacts):
     ------
     OrtStatusError
         Why the model does not load.
-    EngineError
-        One of engine/errors.py, of what is not about the model.
+    surplus.EngineError
+        Of what is not about the model.
     """
 
     def __init__(
@@ -73,7 +75,7 @@ class InferenceSession(SessionFacts):
         provider_options: Sequence[Any] | None = None,
         *,
         devices: str = "",
-        **options: Any,
+        **options: Unpack[SessionKeywords],
     ) -> None:
         falls_back = int(options.pop("enable_fallback", 1)) == 1
         options.pop("read_config_from_model", None)
@@ -87,7 +89,7 @@ class InferenceSession(SessionFacts):
             **adopted_options(),
             **asked.load_options,
             **said,
-            **options,
+            **named_now(options),
         }
         path = given_file(path_or_bytes, asked, Path(said.get("cache") or cache_folder()))
         if asked.optimized_path:
@@ -198,6 +200,19 @@ class InferenceSession(SessionFacts):
             text = error.bare if isinstance(error, OrtStatusError) else str(error)
             raise RuntimeError(f"Error in execution: {text}") from error
         iobinding.take(dict(zip(self._output_names, found, strict=True)))
+
+    def close(self) -> None:
+        """Refuse queries from now on; sessions and weights go with the last that is in flight."""
+        self.model.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<surplus.InferenceSession {self.model._description}>"
 
     def io_binding(self) -> IOBinding:
         """What inputs and outputs can be bound with."""

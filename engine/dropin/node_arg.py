@@ -8,16 +8,9 @@ from typing import Any
 import numpy as np
 
 from surplus.engine.dfg.graph import Dim, ValueKind
-from surplus.engine.element_type import ElementType
 from surplus.engine.runtime.inputs import IoSpec
+from surplus.engine.runtime.type_text import tensor_type
 from surplus.engine.values import elem_type_of
-
-_TYPE_NAMES = {ElementType.FLOAT: "float", ElementType.DOUBLE: "double"}
-_KINDS = {
-    ValueKind.TENSOR: "{}",
-    ValueKind.SEQUENCE: "seq({})",
-    ValueKind.OPTIONAL: "optional({})",
-}
 
 
 @dataclass(frozen=True)
@@ -40,19 +33,12 @@ class NodeArg:
 
 def node_arg(spec: IoSpec) -> NodeArg:
     """What a model takes or gives, in ONNX Runtime's words."""
-    kind = _KINDS.get(spec.kind, spec.kind.value)
     shape = () if spec.kind in (ValueKind.SEQUENCE, ValueKind.MAP) else spec.shape or ()
-    return NodeArg(spec.name, kind.format(tensor_type(spec.elem_type)), list(shape))
-
-
-def tensor_type(elem_type: int) -> str:
-    """ONNX Runtime's text for tensors of an element type: ``tensor(float)``."""
-    kind = ElementType(elem_type)
-    return f"tensor({_TYPE_NAMES.get(kind) or kind.name.lower()})"
+    return NodeArg(spec.name, spec.type, list(shape))
 
 
 def type_of(array: np.ndarray[Any, Any]) -> str:
-    """The same for an array; numpy's own name where ONNX has no such type."""
+    """ONNX Runtime's text for an array; numpy's own name where ONNX has no such type."""
     try:
         return tensor_type(elem_type_of(array.dtype))
     except ValueError:

@@ -12,15 +12,15 @@ from surplus.engine.dropin.given_file import is_ort_format
 from surplus.engine.dropin.load_failure import raise_load_error
 from surplus.engine.errors import ConfigError, EngineError, ExecutionError, InputError, one_line
 from surplus.engine.native import open_session
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
+from surplus.engine.runtime.model import Model
 
 if TYPE_CHECKING:
     from surplus.engine.dropin.told_model import ToldModel
-    from surplus.engine.runtime.model import Model
 
 _log = logging.getLogger(__name__)
 
-_OF_PLANS = ("placement", "profile", "policy", "progress", "inputs")
+_OF_PLANS = ("placement", "profile", "policy_options", "progress", "inputs")
 """Options of ``load`` that say which plan is chosen."""
 
 
@@ -67,9 +67,11 @@ def save_optimised(path: Path, asked: AskedSession) -> None:
 def _planned(path: Path, asked: AskedSession, options: Mapping[str, Any]) -> Model | ToldModel:
     """By a plan; as one session where there is nothing to measure plans with."""
     try:
-        return load(path, **options)
+        return Model(load_planned(path, **options))
     except (InputError, ExecutionError) as error:
-        if any(name in options for name in _OF_PLANS):
+        if options.get("placement_policy", "auto") != "auto" or any(
+            name in options for name in _OF_PLANS
+        ):
             raise
         _log.info("%s runs as one session: %s", path, one_line(error))
         return _told(path, asked, options)
@@ -79,12 +81,14 @@ def _told(path: Path, asked: AskedSession, options: Mapping[str, Any]) -> ToldMo
     from surplus.engine.dropin.told_model import ToldModel  # few programs tell
     from surplus.engine.pipeline.loading import params_of
 
-    left = [name for name in _OF_PLANS if name in options]
+    own = dict(options)
+    policy = own.pop("placement_policy", "auto")
+    left = [name for name in _OF_PLANS if name in own]
+    left += ["placement_policy"] if policy != "auto" else []
     if left:
         raise ConfigError(
             f"{left[0]} is of no use: ONNX Runtime is told how to compute, so the model runs as one"
             " session"
         )
-    own = {name: value for name, value in options.items() if name != "devices"}
-    params = params_of(options.get("devices", ""), "auto", own)
+    params = params_of(own.pop("devices", ""), own)
     return ToldModel(path, params, asked.level, asked.config, asked.custom_operators)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from surplus.engine.dropin.node_arg import tensor_type
 from surplus.engine.dropin.ort_device import require_host
 from surplus.engine.runtime.inputs import Array
+from surplus.engine.runtime.type_text import tensor_type
 from surplus.engine.values import dtype_of, elem_type_of
 
 _ONLY_NUMBERS = "Creation of OrtValues is currently only supported from non-string numpy arrays"

@@ -7,8 +7,9 @@ compute otherwise. Models that nobody can make up inputs for are opened so, too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from surplus.engine import _core
 from surplus.engine.devices import after_fork
@@ -18,11 +19,13 @@ from surplus.engine.dropin.told_graph import told_graph, told_plan
 from surplus.engine.native import load_runtime, open_session
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.on_machine import machine_of
+from surplus.engine.runtime.closed import ClosedPlan
 from surplus.engine.runtime.direct_path import DirectPath
 from surplus.engine.runtime.future import Future
 from surplus.engine.runtime.inputs import Array
 from surplus.engine.runtime.ports import Ports
-from surplus.engine.runtime.prepared import Prepared
+from surplus.engine.runtime.prepared import Prepared, devices_text
+from surplus.engine.runtime.query_times import said
 
 _CUSTOM_OPERATORS = "surplus.custom_operators."
 """Entries of the core's that name libraries (engine/core/ort/session.hpp)."""
@@ -72,6 +75,7 @@ class ToldModel:
             else []
         )
         graph = told_graph(path, whole, defaults)
+        self._name = graph.name
         self._ports = Ports(graph)
         self.inputs, self.outputs = self._ports.inputs, self._ports.outputs
         machine = machine_of(params)
@@ -90,6 +94,18 @@ class ToldModel:
         """The core's form of its plan."""
         return self._prepared.native
 
+    @property
+    def _description(self) -> str:
+        """Its name and where it runs; for who prints it."""
+        state = "closed" if isinstance(self._prepared.native, ClosedPlan) else "one session"
+        return f"{self._name!r} on {devices_text(self._prepared.lanes)}: {state}"
+
+    def close(self) -> None:
+        """Refuse queries from now on; the session goes with the last that is in flight."""
+        self._prepared = replace(
+            self._prepared, native=cast("_core.Plan", ClosedPlan(self._name)), query=None
+        )
+
     def leave_behind(self) -> None:
         """Refuse queries from now on, in a forked child (after_fork.py)."""
         self._guard = LeftBehind()
@@ -101,9 +117,16 @@ class ToldModel:
         return self._direct.answer(self._prepared, inputs, None, None, False)
 
     def submit(
-        self, inputs: Mapping[str, Array], *, traced: bool = False, **urgency: Any
+        self,
+        inputs: Mapping[str, Array],
+        *,
+        due_s: float | None = None,
+        priority: int | None = None,
+        best_effort: bool | None = None,
+        traced: bool = False,
     ) -> Future:
         """Start one query; arguments are ``Model.submit``'s."""
+        urgency = said(None, None, None, due_s, priority, best_effort, {})
         if self._guard is not None:
             self._guard.recover()
         values = self._ports.kept_values(inputs)

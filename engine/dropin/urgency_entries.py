@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +10,8 @@ from surplus.engine.dropin.statuses import InvalidArgument, status
 
 DEADLINE, PRIORITY, BEST_EFFORT = "surplus.deadline_ms", "surplus.priority", "surplus.best_effort"
 KEYS = (DEADLINE, PRIORITY, BEST_EFFORT)
+
+_NAMES = {DEADLINE: "deadline_s", PRIORITY: "priority", BEST_EFFORT: "best_effort"}
 
 _BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
 _LONGEST_MS = 1e9
@@ -29,10 +30,10 @@ def load_options(entries: Mapping[str, str]) -> dict[str, Any]:
     InvalidArgument
         Naming the entry that is none, or what is wrong with its value.
     """
-    return {_known(key).removeprefix("surplus."): _READ[key](key, entries[key]) for key in entries}
+    return {_NAMES[_known(key)]: _READ[key](key, entries[key]) for key in entries}
 
 
-def query_options(entries: Mapping[str, str], now_ns: Callable[[], int] = time.monotonic_ns) -> Any:
+def query_options(entries: Mapping[str, str]) -> dict[str, Any]:
     """The arguments of ``Model.submit`` that entries of a run stand for.
 
     Raises
@@ -44,10 +45,10 @@ def query_options(entries: Mapping[str, str], now_ns: Callable[[], int] = time.m
     options: dict[str, Any] = {
         name: said[name] for name in ("priority", "best_effort") if name in said
     }
-    if "deadline_ms" in said:
+    if "deadline_s" in said:
         if said.get("best_effort"):
             raise status(InvalidArgument, f"what is {BEST_EFFORT} is not due: no {DEADLINE}")
-        options["due_ns"] = now_ns() + round(said["deadline_ms"] * 1e6)
+        options["due_s"] = said["deadline_s"]
     return options
 
 
@@ -57,14 +58,14 @@ def _known(key: str) -> str:
     return key
 
 
-def _milliseconds(key: str, text: str) -> float:
+def _seconds(key: str, text: str) -> float:
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not 0 < number <= _LONGEST_MS:
         raise _wrong(key, text, f"must be above 0, at most {_LONGEST_MS:g}")
-    return number
+    return number / 1e3
 
 
 def _integer(key: str, text: str) -> int:
@@ -88,7 +89,7 @@ def _wrong(key: str, text: str, bound: str) -> Exception:
 
 
 _READ: dict[str, Callable[[str, str], Any]] = {
-    DEADLINE: _milliseconds,
+    DEADLINE: _seconds,
     PRIORITY: _integer,
     BEST_EFFORT: _boolean,
 }

@@ -23,8 +23,8 @@ from surplus.engine import _core
 from surplus.engine.errors import EngineError, one_line
 from surplus.engine.judging.plan_trial import took_ns
 from surplus.engine.judging.width_choice import Width, WidthChoice
-from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.on_trial import Ask
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.prepared import Prepared
 from surplus.engine.runtime.throughput_switch import ThroughputSwitch
 
@@ -64,7 +64,7 @@ class FirstWidth:
 
     Parameters
     ----------
-    model : Model
+    model : PlannedModel
         It runs on ``pool``.
     reopen : callable
         Opens the session anew, asleep; takes as long as loading the model.
@@ -72,7 +72,7 @@ class FirstWidth:
 
     def __init__(
         self,
-        model: Model,
+        model: PlannedModel,
         plan: Prepared,
         switch: ThroughputSwitch | None,
         pool: Pool,

@@ -9,19 +9,19 @@ from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.stack_search import StackSearch
 from surplus.engine.planning.stored_plan import StoredPlan
 from surplus.engine.runtime.departure import Departure
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.stacks import Stacks
 from surplus.engine.runtime.throughput_switch import narrow_plan
 
 _log = logging.getLogger(__name__)
 
 
-def with_stacks(job: PlanJob, model: Model, stored: StoredPlan) -> StoredPlan:
+def with_stacks(job: PlanJob, model: PlannedModel, stored: StoredPlan) -> StoredPlan:
     """What is to be stored of a plan, with what was found out of batches; its model uses it."""
     return replace(stored, stacks=stack(job, model))
 
 
-def stack(job: PlanJob, model: Model) -> Stacks:
+def stack(job: PlanJob, model: PlannedModel) -> Stacks:
     """Find out which queries may be answered together, and have the model do so.
 
     It is looked for whatever is asked for now: what is stored serves other loads, too.

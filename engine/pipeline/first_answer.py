@@ -16,18 +16,20 @@ from surplus.engine.examples.given import check_inputs
 from surplus.engine.judging.first_width import FirstWidth
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.on_machine import machine_of, recovery_of
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.unread import Unread, open_asleep
 
 _log = logging.getLogger(__name__)
 
 
-def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None) -> Model | None:
+def open_first(
+    path: Path, params: LoadParams, inputs: Mapping[str, Any] | None
+) -> PlannedModel | None:
     """A model that answers as one session on all of the CPU's lanes.
 
     Returns
     -------
-    Model or None
+    PlannedModel or None
         None where the graph must be read first: who reads it says why if it cannot be used.
 
     Raises
@@ -53,7 +55,7 @@ def open_first(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None)
     if inputs is not None:
         check_inputs(unread.graph, inputs)
     machine, recovery = machine_of(params), recovery_of(params)
-    model = Model(unread.graph, unread.plan, machine, params.departure(), recovery)
+    model = PlannedModel(unread.graph, unread.plan, machine, params.departure(), recovery)
     width = unread.plan.segments[0].width
     if width > 1:
         reopen = partial(open_asleep, path, width)

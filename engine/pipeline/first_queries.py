@@ -26,7 +26,7 @@ from surplus.engine.examples.sizes import inputs_in_question
 from surplus.engine.pipeline.during import during
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.profiling.random_content import random_content
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.time_limit import left_s
 
 _log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ _FAILURES = (ExecutionError, InputError, CancelledError, DeadlineError, MemoryEr
 
 
 def ask_once(
-    model: Model, path: str | Path, params: LoadParams, inputs: Mapping[str, Any] | None
+    model: PlannedModel, path: str | Path, params: LoadParams, inputs: Mapping[str, Any] | None
 ) -> None:
     """Answer one query with each opened plan of a model that has a segment on a CUDA device.
 

@@ -13,7 +13,7 @@ from surplus.engine.errors import PlacementError
 from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.plan_question import PlanQuestion
 from surplus.engine.planning.stored_plan import StoredPlan, read_document, write_plan
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.same_bits import same_bits
 from surplus.engine.segmentation.judgement import Judgement
 from surplus.engine.segmentation.plan import Plan
@@ -21,7 +21,7 @@ from surplus.engine.segmentation.plan import Plan
 _log = logging.getLogger(__name__)
 
 
-def judge_in_service(model: Model, job: PlanJob, stored: StoredPlan) -> None:
+def judge_in_service(model: PlannedModel, job: PlanJob, stored: StoredPlan) -> None:
     """Have the model judged from now on, if its plan was compared with others.
 
     Parameters

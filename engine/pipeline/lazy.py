@@ -7,13 +7,16 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Unpack
 
 from surplus.engine.errors import EngineError, one_line
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.future import Future
-from surplus.engine.runtime.inputs import Array
+from surplus.engine.runtime.inputs import Array, Outputs
 from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
+from surplus.engine.runtime.query_times import QueryOptions
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +39,7 @@ class LazyModel:
         self.path = Path(path)
         self._params = params or LoadParams()
         self._lock = threading.Lock()
-        self._model: Model | None = None
+        self._model: PlannedModel | None = None
 
     @property
     def is_loaded(self) -> bool:
@@ -49,8 +52,12 @@ class LazyModel:
         Raises
         ------
         EngineError
-            One of engine/errors.py, naming the file and what is wrong.
+            Naming the file and what is wrong.
         """
+        return Model(self.planned())
+
+    def planned(self) -> PlannedModel:
+        """What the model is made of; as ``model``."""
         model = self._model  # looked at once: it may be unloaded meanwhile
         if model is None:
             with self._lock:
@@ -59,7 +66,7 @@ class LazyModel:
                     model = self._model = self._loaded()
         return model
 
-    def _loaded(self) -> Model:
+    def _loaded(self) -> PlannedModel:
         """What went wrong is told to the client by the query, and here to who runs the server."""
         try:
             return load_with(self.path, self._params)
@@ -67,7 +74,7 @@ class LazyModel:
             _log.warning("%s: not loaded: %s", self.path, one_line(error))
             raise
 
-    def holds(self, model: Model) -> bool:
+    def holds(self, model: PlannedModel) -> bool:
         """Whether that model is the one that the next query runs on."""
         return self._model is model
 
@@ -80,41 +87,32 @@ class LazyModel:
         self,
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None = None,
-        timeout: float | None = None,
-    ) -> dict[str, Array]:
-        """As ``Model.run``; the timeout begins when the model is loaded."""
-        return self.model().run(inputs, outputs, timeout)
+        **said: Unpack[QueryOptions],
+    ) -> Outputs:
+        """As ``Model.run``; times begin when the model is loaded."""
+        return self.model().run(inputs, outputs, **said)
 
     def submit(
         self,
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None = None,
-        *,
-        deadline_ns: int = 0,
-        priority: int | None = None,
-        due_ns: int = 0,
-        best_effort: bool | None = None,
+        **said: Unpack[QueryOptions],
     ) -> Future:
         """As ``Model.submit``, but the first call returns only when the model is loaded."""
-        model = self.model()
-        return model.submit(
-            inputs,
-            outputs,
-            deadline_ns=deadline_ns,
-            priority=priority,
-            due_ns=due_ns,
-            best_effort=best_effort,
-        )
+        return self.model().submit(inputs, outputs, **said)
 
     async def infer(
         self,
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None = None,
-        deadline_ns: int | None = None,
-        priority: int | None = None,
-    ) -> dict[str, Array]:
+        **said: Unpack[QueryOptions],
+    ) -> Outputs:
         """As ``Model.infer``; loads in a thread, so that the loop goes on."""
         model = self._model
         if model is None:
-            model = await asyncio.to_thread(self.model)
-        return await model.infer(inputs, outputs, deadline_ns, priority)
+            model = await asyncio.to_thread(self.planned)
+        return await Model(model).infer(inputs, outputs, **said)
+
+    def __repr__(self) -> str:
+        state = "not loaded" if self._model is None else self._model.description
+        return f"<surplus.LazyModel {str(self.path)!r}: {state}>"

@@ -18,7 +18,7 @@ from surplus.engine.pipeline.idle_moment import Moment
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.same_answers import same_bytes
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.unread import Unread
 
 
@@ -51,7 +51,7 @@ def learnt(
 
 
 def _same_bits(
-    path: Path, params: LoadParams, model: Model, inputs: Mapping[str, Any] | None
+    path: Path, params: LoadParams, model: PlannedModel, inputs: Mapping[str, Any] | None
 ) -> bool:
     """Whether the plan is one session and answers with the bits of the user's file as one.
 
@@ -61,7 +61,7 @@ def _same_bits(
     if len(plan.segments) > 1 or plan.libraries or model.throughput_plan is not None:
         return False
     unread = Unread(path, params.specs(), lambda: model.graph.content)
-    whole = Model(unread.graph, unread.plan, machine_for(params.specs()[:1]))
+    whole = PlannedModel(unread.graph, unread.plan, machine_for(params.specs()[:1]))
     if whole.inputs != model.inputs or whole.outputs != model.outputs:
         return False
     given = dict(inputs if inputs is not None else example_inputs(model.graph, path))

@@ -32,7 +32,7 @@ from surplus.engine.errors import EngineError, one_line
 from surplus.engine.interpreter import find_interpreter
 from surplus.engine.pipeline.idle_moment import IdleParams, IdleWatch, Moment
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ _START = "import sys; sys.path[:] = PATH; from surplus.engine.pipeline.learner i
 class LearningJob:
     """What is to be learnt of which model. It does not keep the model."""
 
-    model: weakref.ref[Model]
+    model: weakref.ref[PlannedModel]
     path: Path
     params: LoadParams
     inputs: Mapping[str, Any] | None
@@ -133,7 +133,7 @@ class Learning:
         model = job.model()
         if model is None or self._ending.is_set():
             return
-        if not (found.get("same_bits") or job.params.same_bits is False):
+        if not (found.get("same_bits") or job.params.relaxed_numerics):
             _log.info("%s: the plan that was found takes effect at the next start", job.path)
             return
         opened = opened_plan(job.path, job.params, job.inputs)
@@ -169,7 +169,7 @@ class Learning:
         return found
 
 
-def _gains(model: Model, opened: Model) -> bool:
+def _gains(model: PlannedModel, opened: PlannedModel) -> bool:
     """Whether a plan that was measured again is another one, and may take over here and now."""
     other = opened.plan
     return other.segments != model.plan.segments and model.may_answer(other)
@@ -181,7 +181,9 @@ def _ask(stream: IO[bytes], job: LearningJob, moment: Moment) -> None:
     stream.flush()
 
 
-def opened_plan(path: Path, params: LoadParams, inputs: Mapping[str, Any] | None) -> Model | None:
+def opened_plan(
+    path: Path, params: LoadParams, inputs: Mapping[str, Any] | None
+) -> PlannedModel | None:
     """The model with its stored plan; None unless graph and plan are known and can be used."""
     from surplus.engine.examples.sizes import (
         inputs_in_question,  # not before the first answer
@@ -206,7 +208,7 @@ def _end() -> None:
 
 
 def learn(
-    model: Model,
+    model: PlannedModel,
     path: Path,
     params: LoadParams,
     inputs: Mapping[str, Any] | None,

@@ -6,29 +6,35 @@ What it needs is imported beside what takes as long: to load ONNX Runtime's libr
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from surplus.engine.cache_folder import cache_folder
 from surplus.engine.native import is_runtime_loaded, load_runtime
 from surplus.engine.pipeline.beside import beside
+from surplus.engine.planning.load_options import named_now
 from surplus.engine.planning.progress import ProgressCallback, no_progress
 
 if TYPE_CHECKING:
+    import onnx
+
+    from surplus.engine.planning.load_options import LoadOptions
     from surplus.engine.planning.load_params import LoadParams
     from surplus.engine.runtime.model import Model
+    from surplus.engine.runtime.planned_model import PlannedModel
 
 
 def load(
-    path: str | Path,
+    path: str | os.PathLike[str] | bytes | onnx.ModelProto,
     devices: str = "",
-    policy: str = "auto",
+    placement_policy: str = "auto",
     *,
     placement: str | Path | None = None,
     profile: str | Path | None = None,
     inputs: Mapping[str, Any] | None = None,
     progress: ProgressCallback = no_progress,
-    **options: Any,
+    **options: Unpack[LoadOptions],
 ) -> Model:
     """A model that answers: by its stored plan, or else as one session while a plan is found.
 
@@ -37,31 +43,65 @@ def load(
 
     Parameters
     ----------
-    path : str or Path
-        An ONNX file. ``NAME.npz`` beside it holds example inputs to measure with, if it exists.
+    path : path, bytes or ModelProto
+        An ONNX file, or what is in one. ``NAME.npz`` beside it holds example inputs to measure
+        with, if it exists.
     devices : str
         For example ``cpu:2`` or ``cpu:1,emulated:gpu[h200]``; every core by default.
-    policy : str
-        Placement policy; its options follow by keyword, as do the fields of ``LoadParams``:
-        ``tune_s=20`` looks for a better plan for 20 seconds, once.
+    placement_policy : str
+        Which operator goes where; ``policy_options={...}`` are its own.
     placement, profile : str or Path, optional
         Files of ``engine place`` and ``engine profile``: what goes where instead of by a policy,
         and the times, and devices where none are named, that it was made for.
     inputs : mapping, optional
         Example inputs by name.
+    progress : callable
+        Called with the stage, how much of it is done, and of how much.
+    options
+        The fields of ``surplus.LoadParams``, which says what each means: ``tune_s=20`` looks for a
+        better plan for 20 seconds, once.
 
     Raises
     ------
-    EngineError
-        One of engine/errors.py, naming what is wrong.
+    surplus.EngineError
+        Naming what is wrong: ``ModelError``, ``DeviceError``, ``ConfigError`` (a ``ValueError``)
+        and others of ``surplus.errors``.
     TypeError
-        If ``path`` is no path.
+        If ``path`` is neither a path nor a model.
     """
-    _require_path(path)
+    planned = load_planned(
+        path,
+        devices,
+        placement=placement,
+        profile=profile,
+        inputs=inputs,
+        progress=progress,
+        **named_now(options, placement_policy),
+    )
+    from surplus.engine.runtime.model import Model  # imported beside the first run by then
+
+    return Model(planned)
+
+
+def load_planned(
+    path: str | os.PathLike[str] | bytes | onnx.ModelProto,
+    devices: str = "",
+    placement_policy: str = "auto",
+    *,
+    placement: str | Path | None = None,
+    profile: str | Path | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    progress: ProgressCallback = no_progress,
+    **options: Any,
+) -> PlannedModel:
+    """``load`` for who needs what the model is made of, by the names that options have now."""
+    _check_early(options)
+    path = _path_of(path, options)
+    options["placement_policy"] = placement_policy
     if placement is not None or profile is not None:
         from surplus.engine.pipeline.loading import params_of
 
-        params = params_of(devices, policy, options)
+        params = params_of(devices, options)
         return _placed(path, placement, profile, params, inputs, progress)
     if options.get("custom_operators"):
         from surplus.engine.custom_operators import add_custom_operators, named_libraries
@@ -71,7 +111,7 @@ def load(
         beside(load_runtime)  # whoever needs it waits for it, and says why it cannot be loaded
     from surplus.engine.pipeline.loading import load_with, params_of
 
-    return load_with(path, params_of(devices, policy, options), inputs, progress)
+    return load_with(path, params_of(devices, options), inputs, progress)
 
 
 def _placed(
@@ -81,7 +121,7 @@ def _placed(
     params: LoadParams,
     inputs: Mapping[str, Any] | None,
     progress: ProgressCallback,
-) -> Model:
+) -> PlannedModel:
     from surplus.engine.errors import ConfigError
     from surplus.engine.pipeline.making import load_placed
 
@@ -91,9 +131,40 @@ def _placed(
     return load_placed(path, Path(placement), costs, params, inputs, progress)
 
 
-def _require_path(path: object) -> None:
-    if isinstance(path, str | os.PathLike):
-        return
-    kind = type(path).__name__
-    hint = "; onnx.save(model, 'model.onnx') writes one" if kind == "ModelProto" else ""
-    raise TypeError(f"load takes the path of an ONNX file, not {kind}{hint}")
+def _check_early(options: Mapping[str, Any]) -> None:
+    """What is looked at before all options are checked.
+
+    Raises
+    ------
+    ConfigError
+        If it is of another type than it must be.
+    """
+    from surplus.engine.errors import ConfigError
+
+    cache, libraries = options.get("cache"), options.get("custom_operators", ())
+    if not (cache is None or isinstance(cache, str | os.PathLike)):
+        raise ConfigError(f"cache must be a path, got {cache!r}")
+    if not isinstance(libraries, Sequence):
+        raise ConfigError(f"custom_operators must be a sequence of text, got {libraries!r}")
+
+
+def _path_of(model: Any, options: Mapping[str, Any]) -> str | Path:
+    """The path of the file, which is written for a model that is none yet.
+
+    Raises
+    ------
+    TypeError
+        If it is neither a path nor a model.
+    """
+    if isinstance(model, str | os.PathLike):
+        return Path(os.fsdecode(model))
+    if isinstance(model, bytes | bytearray | memoryview):
+        content = bytes(model)
+    elif hasattr(model, "SerializeToString"):
+        content = model.SerializeToString()
+    else:
+        kind = type(model).__name__
+        raise TypeError(f"load takes the path of an ONNX file, bytes or a ModelProto, not {kind}")
+    from surplus.engine.store.kept_file import kept_file
+
+    return kept_file(content, Path(options.get("cache") or cache_folder()))

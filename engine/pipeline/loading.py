@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -15,45 +15,32 @@ from surplus.engine.custom_operators import add_custom_operators
 from surplus.engine.dfg.file_hashes import hashes_in
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.known_graph import known_graph
-from surplus.engine.errors import ConfigError, DeviceLostError, EngineError, one_line
+from surplus.engine.errors import DeviceLostError, EngineError, one_line
 from surplus.engine.native import load_runtime
 from surplus.engine.pipeline.load_job import LoadJob
+from surplus.engine.planning.load_options import check_known
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.on_machine import after_losses, close_lost, has_lost
 from surplus.engine.planning.progress import ProgressCallback, no_progress
 from surplus.engine.runtime.free_memory import released_at_the_end
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 
 _log = logging.getLogger(__name__)
 
-_ALIKE = 0.8
-"""As alike as ``device`` and ``devices``, of difflib's 0 to 1."""
-
-_OWN = tuple(f.name for f in fields(LoadParams) if f.name not in ("devices", "policy", "options"))
+_FIELDS = frozenset(field.name for field in fields(LoadParams))
 
 
-def params_of(devices: str, policy: str, options: Mapping[str, Any]) -> LoadParams:
-    """The settings of ``load``: options that are not its own are the policy's."""
-    own = {name: options[name] for name in _OWN if name in options}
-    others = {name: value for name, value in options.items() if name not in own}
-    if others:
-        check_spelling(others)
-    return LoadParams(devices=devices, policy=policy, options=others, **own)
-
-
-def check_spelling(names: Iterable[str]) -> None:
-    """What is nearly an option of ``load`` is no option of a policy.
+def params_of(devices: str, options: Mapping[str, Any]) -> LoadParams:
+    """The settings of ``load``, by the names that options have now.
 
     Raises
     ------
     ConfigError
-        Naming both.
+        If one is out of range, or none of ``load``'s.
     """
-    from difflib import get_close_matches  # most calls have no option of a policy
-
-    for name in names:
-        if close := get_close_matches(name, (*_OWN, "devices", "policy", "inputs"), 1, _ALIKE):
-            raise ConfigError(f"load has no option {name!r}; did you mean {close[0]!r}?")
+    if others := options.keys() - _FIELDS:
+        check_known(sorted(others), options.get("placement_policy", ""))
+    return LoadParams(devices=devices, **options)
 
 
 @contextmanager
@@ -75,7 +62,7 @@ def load_with(
     params: LoadParams,
     inputs: Mapping[str, Any] | None = None,
     progress: ProgressCallback = no_progress,
-) -> Model:
+) -> PlannedModel:
     """``surplus.load`` with its settings in one object.
 
     A loss of a device while it loads is treated as one at a query is: ``params.on_device_loss``.
@@ -114,7 +101,7 @@ def load_with(
             _log.warning("%s: %s; it is loaded on %s", path, one_line(error), params.devices)
 
 
-def _loaded(job: LoadJob) -> Model:
+def _loaded(job: LoadJob) -> PlannedModel:
     """By the stored plan, as one session for now, or when a plan is made; the first that can be."""
     params = job.params
     load_runtime()
@@ -146,7 +133,7 @@ def _loaded(job: LoadJob) -> Model:
     return make(job, known=None if sizes is None else graph)
 
 
-def _measure_again(model: Model, job: LoadJob) -> None:
+def _measure_again(model: PlannedModel, job: LoadJob) -> None:
     """Have all plans compared anew beside a provisional one, in idle time.
 
     In service only those are tried that keep its bits.

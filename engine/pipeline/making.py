@@ -50,7 +50,7 @@ from surplus.engine.profiling.planning_time import UNLIMITED, PlanningTime
 from surplus.engine.profiling.profile import Profile
 from surplus.engine.runtime.free_memory import release_free_memory
 from surplus.engine.runtime.lowering import refuse_layout
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.store.cache_limit import keep_within_limit
 
 _log = logging.getLogger(__name__)
@@ -78,12 +78,12 @@ def _measuring() -> Iterator[None]:
 class TunedModel:
     """A model, how its plan was found, and the file that keeps it (None if not stored)."""
 
-    model: Model
+    model: PlannedModel
     report: TuningReport
     path: Path | None
 
 
-def make(load: LoadJob, known: Graph | None = None) -> Model:
+def make(load: LoadJob, known: Graph | None = None) -> PlannedModel:
     """Read, profile, place, segment, choose and store.
 
     Parameters
@@ -110,7 +110,7 @@ def make(load: LoadJob, known: Graph | None = None) -> Model:
         return proven_now or _made(job)[0]
 
 
-def _proven_now(job: PlanJob) -> Model | None:
+def _proven_now(job: PlanJob) -> PlannedModel | None:
     """The model of a stored plan whose answers nobody compared here yet, if they are right."""
     stored = read_plan(job.stored_at, job.graph, job.question)
     if stored is None or stored.is_proven_here or not is_wanted(stored, job.params):
@@ -173,7 +173,7 @@ def load_placed(
     params: LoadParams,
     inputs: Mapping[str, Any] | None = None,
     progress: ProgressCallback = no_progress,
-) -> Model:
+) -> PlannedModel:
     """Load with a placement from a file instead of a policy's.
 
     A loss of a device meanwhile ends it, as the placement is for these devices; one at a query is
@@ -225,7 +225,7 @@ def _measured(job: PlanJob, limit: PlanningTime = UNLIMITED) -> Profile:
     return measure(job.graph, specs, inputs, cache, progress, reopens=reopens, limit=limit)
 
 
-def _made(job: PlanJob) -> tuple[Model, TuningReport | None, bool]:
+def _made(job: PlanJob) -> tuple[PlannedModel, TuningReport | None, bool]:
     """A new model, how it was tuned if it was, and whether its plan was stored."""
     graph, params = job.graph, job.params
     try:
@@ -234,7 +234,7 @@ def _made(job: PlanJob) -> tuple[Model, TuningReport | None, bool]:
         if job.has_lost:
             raise
         _log.warning("%s: %s; the whole model runs in one session", graph.name, one_line(error))
-        model, report = Model(graph, whole_plan(graph, params.specs()), job.machine), None
+        model, report = PlannedModel(graph, whole_plan(graph, params.specs()), job.machine), None
         model.guard(job.machine, job.recovery)
     if not params.reuse or _shows_nothing_new(model, params):
         with during(params, "sessions were opened"):
@@ -259,13 +259,13 @@ def _made(job: PlanJob) -> tuple[Model, TuningReport | None, bool]:
     return prepacked, report, written
 
 
-def _shows_nothing_new(model: Model, params: LoadParams) -> bool:
+def _shows_nothing_new(model: PlannedModel, params: LoadParams) -> bool:
     """Whether plans were compared again on a machine that is still disturbed."""
     judgement = model.judgement
     return params.tune == "again" and judgement is not None and judgement.provisional
 
 
-def _planned(job: PlanJob) -> tuple[Model, TuningReport | None]:
+def _planned(job: PlanJob) -> tuple[PlannedModel, TuningReport | None]:
     """A model with the plan that was chosen, and how it was tuned if it was.
 
     Raises
@@ -277,7 +277,7 @@ def _planned(job: PlanJob) -> tuple[Model, TuningReport | None]:
     limit = PlanningTime.of(params.planning_s)
     profile = _measured(job, limit)
     costs = costs_of(graph, profile, params.specs(), params.gpu_memory_bytes(), limit)
-    placement = place(costs.problem, params.policy, params.options)
+    placement = place(costs.problem, params.placement_policy, params.policy_options)
     report = None
     if params.tune_s:
         known = read_plan(job.stored_at, graph, job.question) if params.reuse else None
@@ -286,13 +286,13 @@ def _planned(job: PlanJob) -> tuple[Model, TuningReport | None]:
     else:
         with during(params, "plans were compared"):
             model = choose(job, costs, placement)
-    if params.slice_ms:
+    if params.slice_s:
         with during(params, "the plan was cut"):
             model = slice_model(job, model, costs, placement.policy)
     return model, report
 
 
-def _prepacked(job: PlanJob, stored: StoredPlan) -> tuple[Model, StoredPlan]:
+def _prepacked(job: PlanJob, stored: StoredPlan) -> tuple[PlannedModel, StoredPlan]:
     """The model of a plan, not prepacked where that spoils its answers, and what to store."""
     graph = job.graph
     found = proven(job, stored)

@@ -15,12 +15,12 @@ from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.stored_plan import StoredPlan, read_plan
 from surplus.engine.runtime.lowering import prepack_plan
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 
 _log = logging.getLogger(__name__)
 
 
-def open_stored(job: PlanJob) -> Model | None:
+def open_stored(job: PlanJob) -> PlannedModel | None:
     """The stored plan's model; one that was chosen quickly does where no tuning is asked for.
 
     Not that of a plan whose answers nobody compared on a processor like this one (making.py does).
@@ -44,11 +44,11 @@ def is_wanted(stored: StoredPlan, params: LoadParams) -> bool:
     return not params.tune_s or stored.tuning is not None
 
 
-def open_prepacked(job: PlanJob, stored: StoredPlan) -> Model:
+def open_prepacked(job: PlanJob, stored: StoredPlan) -> PlannedModel:
     """The plan's model on weights that all processes map; making these files takes a while."""
     prepack_plan(job.graph, stored.plan)
     with during(job.params, "sessions were opened"):
-        model = Model(
+        model = PlannedModel(
             job.graph.unread(),
             stored.plan,
             job.machine,

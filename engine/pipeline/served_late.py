@@ -120,7 +120,7 @@ class ServedLate:
     def _open(self) -> ServedAlone:
         """Load the model and have it warmed, once for all queries that come meanwhile. Blocks."""
         with self._opening:
-            model = self._lazy.model()
+            model = self._lazy.planned()
             opened = None if self._opened is None else self._opened()
             if opened is None or opened.model is not model:
                 opened = ServedAlone(model, self._name)

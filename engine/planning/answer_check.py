@@ -25,7 +25,7 @@ from surplus.engine.errors import EngineError, one_line
 from surplus.engine.native import open_session
 from surplus.engine.profiling.calibrate import initial_values
 from surplus.engine.runtime.lowering import computed_outputs
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.planned_graph import planned_graph
@@ -71,7 +71,7 @@ class AnswerCheck:
         """Whether any plan was wrong so far."""
         self._furthest = Apart()
 
-    def accepts(self, model: Model) -> bool:
+    def accepts(self, model: PlannedModel) -> bool:
         """Whether a plan's answer is right; the log says of one that is not where it is wrong.
 
         Raises
@@ -107,7 +107,7 @@ class AnswerCheck:
             "difference": found.difference if known else None,
         }
 
-    def apart(self, model: Model) -> Apart | None:
+    def apart(self, model: PlannedModel) -> Apart | None:
         """How far a plan's answer is from the whole model's; None if that has no answer."""
         expected = self._expected
         if expected is None:

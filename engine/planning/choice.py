@@ -42,7 +42,7 @@ from surplus.engine.planning.tuning import Entrant, Tuner
 from surplus.engine.planning.tuning_report import TuningReport
 from surplus.engine.profiling.disturbance import Watch
 from surplus.engine.runtime.departure import Departure
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import Candidate
 from surplus.engine.segmentation.service import ServiceTimes
@@ -105,16 +105,18 @@ class CandidateBuilder:
                 return Entrant(candidate, contender)
         return None
 
-    def _model(self, plan: Plan) -> Model:
-        return Model(self._graph, plan, self._machine)
+    def _model(self, plan: Plan) -> PlannedModel:
+        return PlannedModel(self._graph, plan, self._machine)
 
-    def finished(self, model: Model) -> Model:
+    def finished(self, model: PlannedModel) -> PlannedModel:
         """The chosen one, which from now on survives a loss as the user wishes."""
         model.guard(self._machine, self._recovery)
         return model
 
 
-def choose(job: PlanJob, costs: Costs, placement: Placement, *, is_given: bool = False) -> Model:
+def choose(
+    job: PlanJob, costs: Costs, placement: Placement, *, is_given: bool = False
+) -> PlannedModel:
     """Build the best predicted segmentations, run them, keep the fastest with its real times.
 
     The whole model as one segment is always among them where one device can run it, unless the
@@ -155,7 +157,7 @@ def choose(job: PlanJob, costs: Costs, placement: Placement, *, is_given: bool =
         return build.finished(built[0].contender.model)
     entrant = built[contest.winner]
     turns: Sequence[ContestTurn] = contest.turns(contest.winner)
-    stays = is_given or keeps_devices(params.policy) or len(costs.problem.devices) == 1
+    stays = is_given or keeps_devices(params.placement_policy) or len(costs.problem.devices) == 1
     if params.selection_ns and not stays:
         progress("place again", 0, 1)
         look = SecondLook(costs, _policy(params), params.fixed_devices(), params.selection_ns)
@@ -180,7 +182,7 @@ def choose(job: PlanJob, costs: Costs, placement: Placement, *, is_given: bool =
 
 def tune(
     job: PlanJob, costs: Costs, placement: Placement, known: Plan | None = None
-) -> tuple[Model, TuningReport]:
+) -> tuple[PlannedModel, TuningReport]:
     """Look for the best plan for ``params.tune_s`` seconds (tuning.py).
 
     Where there are several devices, each round places anew with the times learned.
@@ -200,8 +202,12 @@ def tune(
 
     def cut(service: ServiceTimes) -> Sequence[Candidate]:
         learned = Costs(replaced(costs.problem, service), service)
-        is_placed = len(costs.problem.devices) == 1 or params.policy != placement.policy
-        anew = placement if is_placed else place(learned.problem, params.policy, params.options)
+        is_placed = len(costs.problem.devices) == 1 or params.placement_policy != placement.policy
+        anew = (
+            placement
+            if is_placed
+            else place(learned.problem, params.placement_policy, params.policy_options)
+        )
         return candidates(learned, anew)
 
     tuner = Tuner(
@@ -219,14 +225,14 @@ def tune(
     shown = _shown(tuned.best, costs.service, tuned.turns)
     model = _finished(with_other_kernels(job, build.of_plan, shown, []), model, build)
     model = _narrowed(job, model, build)
-    if not keeps_devices(params.policy):
+    if not keeps_devices(params.placement_policy):
         _accompany(job, model, costs, tuned.best, found, build)
     return model, tuned.report
 
 
 def _accompany(
     job: PlanJob,
-    model: Model,
+    model: PlannedModel,
     costs: Costs,
     entrant: ModelEntrant,
     found: Sequence[Candidate],
@@ -255,12 +261,12 @@ def _accompany(
 def _all(
     graph: Graph, costs: Costs, placement: Placement, params: LoadParams, policy: Place | None
 ) -> list[Candidate]:
-    stays = keeps_devices(params.policy)
+    stays = keeps_devices(params.placement_policy)
     return all_candidates(graph, costs, placement, policy, keeps_devices=stays)
 
 
 def _policy(params: LoadParams) -> Place:
-    return lambda problem: place(problem, params.policy, params.options)
+    return lambda problem: place(problem, params.placement_policy, params.policy_options)
 
 
 def _compared(built: Sequence[ModelEntrant], job: PlanJob) -> Contest | None:
@@ -290,11 +296,13 @@ def _shown(entrant: ModelEntrant, service: ServiceTimes, turns: Sequence[Contest
     return Shown(entrant.contender, entrant.candidate.graph, own, turns)
 
 
-def _finished(better: Model | None, model: Model, build: CandidateBuilder) -> Model:
+def _finished(
+    better: PlannedModel | None, model: PlannedModel, build: CandidateBuilder
+) -> PlannedModel:
     return model if better is None else build.finished(better)
 
 
-def _narrowed(job: PlanJob, model: Model, build: CandidateBuilder) -> Model:
+def _narrowed(job: PlanJob, model: PlannedModel, build: CandidateBuilder) -> PlannedModel:
     """The model, with a plan of one lane for while its queries overlap, if there is one."""
     narrow = narrow_choice(job, model, build.of_plan) if job.params.selection_ns else None
     if narrow is not None:
@@ -304,7 +312,7 @@ def _narrowed(job: PlanJob, model: Model, build: CandidateBuilder) -> Model:
 
 def _with_real_times(
     entrant: ModelEntrant, service: ServiceTimes, turns: Sequence[ContestTurn]
-) -> Model:
+) -> PlannedModel:
     shown = _shown(entrant, service, turns)
     model = entrant.contender.model
     model.plan = in_place.refit(model.plan, shown.groups, shown.service, turns)

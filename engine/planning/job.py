@@ -64,4 +64,10 @@ class PlanJob:
         self,
     ) -> tuple[Graph, Sequence[DeviceSpec], str, Mapping[str, Any], Mapping[str, Any]]:
         params = self.params
-        return self.graph, params.specs(), params.policy, params.plan_options(), self.inputs
+        return (
+            self.graph,
+            params.specs(),
+            params.placement_policy,
+            params.plan_options(),
+            self.inputs,
+        )

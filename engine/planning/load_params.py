@@ -5,6 +5,7 @@ Long because all settings are one object, each with what it means and what it ma
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -16,8 +17,9 @@ from surplus.engine.custom_operators import named_libraries
 from surplus.engine.devices.emulation_params import EmulationParams
 from surplus.engine.devices.parsing import available_cores, parse_devices
 from surplus.engine.devices.spec import DeviceSpec
-from surplus.engine.errors import ConfigError, ModelError
+from surplus.engine.errors import ConfigError, DeviceError, ModelError
 from surplus.engine.kernels.asked import PRECISIONS, AskedKernels, kernels_by_default
+from surplus.engine.planning.param_types import check_types
 from surplus.engine.planning.tune_by_default import tune_by_default
 from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.device_loss import OnDeviceLoss
@@ -29,8 +31,13 @@ from surplus.engine.time_limit import time_limit
 if TYPE_CHECKING:
     from surplus.engine.planning.tune_params import TuneParams
 
-_LONGEST_SLICE_MS = 1e9
-_LONGEST_LIMIT = 1e9
+_LONGEST_S = 1e6
+"""Beyond eleven days nothing is waited for."""
+
+_MOST_FINALISTS = 1_000
+
+_LANES, _LANES_A_CORE = 64, 16
+"""Of a CPU at most so many, or so many for each of its cores: more only wait for each other."""
 
 _POLICY = "auto"
 """The default, which needs no check."""
@@ -47,7 +54,7 @@ class LoadParams:
     ----------
     devices : str
         For example ``cpu:2`` or ``cpu:1,emulated:gpu``; empty means every core.
-    policy, options : str, mapping
+    placement_policy, policy_options : str, mapping
         Placement policy and its options.
     cache : Path, optional
         Folder of graphs, measurements and plans; default in the user's cache folder.
@@ -55,7 +62,7 @@ class LoadParams:
         Whether a stored plan may be used, and the new one be stored.
     finalists : int
         How many of the best predicted segmentations to build and run before choosing.
-    selection_ns : int
+    selection_s : float
         Most time for running them, three rounds apart; where there are several devices, again for
         each time that clusters are placed anew with what was measured.
     planning_s : float
@@ -71,12 +78,12 @@ class LoadParams:
         (``answers_first``). ``again`` measures at once whatever is stored, and keeps that if the
         machine is disturbed. ``off`` measures nothing where one session can answer, and runs the
         plan that is stored. What ``SURPLUS_TUNE`` says, or in the background.
-    slice_ms : float
+    slice_s : float
         Longest time that queries of other models wait for a segment of this one; longer segments
         are cut (engine/segmentation/slices.py). 0 cuts none.
-    same_bits : bool
-        Whether a query's answer must be the same bits whether or not it overlaps with others.
-        False lets plans give way while queries overlap, for a higher throughput: on a CPU to the
+    relaxed_numerics : bool
+        Whether a query's answer may differ in bits by whether it overlaps with others. That lets
+        plans give way while queries overlap, for a higher throughput: on a CPU to the
         whole model on one lane (engine/runtime/throughput_switch.py), on several devices to a
         plan of other segments (engine/planning/throughput_search.py). Several GPUs that are alike
         answer by copies of one plan in any case, where these give the same bits.
@@ -90,27 +97,27 @@ class LoadParams:
     max_load_s : float
         Seconds after which a load ends with an error, whatever it is about, ``tune_s`` not counted;
         0 is no limit.
-    max_query_ms : float
+    max_query_s : float
         How long the kernels of a query may take together before it is ended; 0 is no limit. A
         kernel that does not end by itself cannot be ended, and keeps its lane.
-    deadline_ms : float, optional
+    deadline_s : float, optional
         When a query is due, from its submission on (``Urgency``).
     priority, best_effort : int, bool
         Of its queries: the higher goes first; behind those of all models that are not.
-    late : {"refuse", "serve"}, optional
-        Whether queries that cannot be in time, as predicted from measured times, are refused at
+    on_late : {"reject", "serve"}, optional
+        Whether queries that cannot be in time, as predicted from measured times, are rejected at
         once, or answered late, behind the others. Those that are admitted are in time, 99 of 100.
-        By default they are refused where the model has a deadline.
-    max_wait_ms : float
-        Queries that are not due are refused where they would wait for longer, as predicted; 0 is no
-        limit.
+        By default they are rejected where the model has a deadline.
+    max_wait_s : float
+        Queries that are not due are rejected where they would wait for longer, as predicted; 0 is
+        no limit.
     weight : float
         Of the model's share of the lanes, among queries of one priority that are not due.
     max_batch : int, optional
         Rows that queries which wait at the same time have together at most, where they are answered
         by one call (engine/runtime/stacks.py): 0 and 1 answer each by itself, without it what was
-        measured to gain counts. Their bits are those that they have alone, unless ``same_bits`` is
-        False.
+        measured to gain counts. Their bits are those that they have alone, unless
+        ``relaxed_numerics``.
     batch_limit : int, optional
         No more rows either, where ``max_batch`` asks for more, or for none.
     queueing : Queueing, optional
@@ -146,26 +153,26 @@ class LoadParams:
     """
 
     devices: str = ""
-    policy: str = _POLICY
-    options: Mapping[str, Any] = field(default_factory=dict)
+    placement_policy: str = _POLICY
+    policy_options: Mapping[str, Any] = field(default_factory=dict)
     cache: Path | None = None
     reuse: bool = True
     finalists: int = 3
-    selection_ns: int = 1_500_000_000
+    selection_s: float = 1.5
     planning_s: float = 60.0
     tune_s: float = 0.0
-    slice_ms: float = 0.0
+    slice_s: float = 0.0
     tune: str = field(default_factory=tune_by_default)
-    same_bits: bool = True
+    relaxed_numerics: bool = False
     gpu_memory: str = ""
     on_device_loss: str = OnDeviceLoss.FAIL
     max_load_s: float = 600.0
-    max_query_ms: float = 300_000.0
-    deadline_ms: float | None = None
+    max_query_s: float = 300.0
+    deadline_s: float | None = None
     priority: int = 0
     best_effort: bool = False
-    late: str | None = None
-    max_wait_ms: float = 0.0
+    on_late: str | None = None
+    max_wait_s: float = 0.0
     weight: float = 1.0
     max_batch: int | None = None
     batch_limit: int | None = None
@@ -179,26 +186,17 @@ class LoadParams:
     crash_probe: bool = False
 
     def __post_init__(self) -> None:
-        if self.cache is not None:
+        if isinstance(self.cache, str | os.PathLike):
             object.__setattr__(self, "cache", Path(self.cache))  # callers write a plain string
+        check_types(self)
         object.__setattr__(self, "custom_operators", named_libraries(self.custom_operators))
         self._check_policy()
-        if self.finalists < 1:
-            raise ConfigError(f"finalists must be >= 1, got {self.finalists}")
-        if self.first_width < 0:
-            raise ConfigError(f"first_width must be >= 0, got {self.first_width}")
-        if self.selection_ns < 0:
-            raise ConfigError(f"selection_ns must be >= 0, got {self.selection_ns}")
-        if self.planning_s < 0:
-            raise ConfigError(f"planning_s must be >= 0, got {self.planning_s}")
-        if not 0 <= self.slice_ms <= _LONGEST_SLICE_MS:
-            raise ConfigError(f"slice_ms must be 0 to {_LONGEST_SLICE_MS:g}, got {self.slice_ms}")
-        for name in ("max_load_s", "max_query_ms"):
-            if not 0 <= getattr(self, name) <= _LONGEST_LIMIT:
-                value = getattr(self, name)
-                raise ConfigError(f"{name} must be 0 to {_LONGEST_LIMIT:g}, got {value}")
-        if self.max_batch is not None and not 0 <= self.max_batch <= MOST_ROWS:
-            raise ConfigError(f"max_batch must be 0 to {MOST_ROWS}, got {self.max_batch}")
+        for name in ("selection_s", "planning_s", "tune_s", "slice_s", "max_load_s", "max_query_s"):
+            _check_range(name, getattr(self, name), 0, _LONGEST_S)
+        _check_range("finalists", self.finalists, 1, _MOST_FINALISTS)
+        _check_range("first_width", self.first_width, 0, _LANES)
+        if self.max_batch is not None:
+            _check_range("max_batch", self.max_batch, 0, MOST_ROWS)
         self.urgency()
         if self.tune_s != 0:
             self.tuning()
@@ -214,11 +212,11 @@ class LoadParams:
         self.asked_kernels().check_precision(self.precision)
 
     def _check_policy(self) -> None:
-        if self.policy == _POLICY and not self.options:
+        if self.placement_policy == _POLICY and not self.policy_options:
             return
         from surplus.engine.planning.policy_check import check_policy  # all of placement
 
-        check_policy(self.policy, self.options)
+        check_policy(self.placement_policy, self.policy_options)
 
     def specs(self) -> tuple[DeviceSpec, ...]:
         """The devices, parsed.
@@ -233,18 +231,25 @@ class LoadParams:
     @cached_property
     def _specs(self) -> tuple[DeviceSpec, ...]:
         """Found once: to count cores takes 0.1 ms, and a load asks six times."""
-        return parse_devices(self.devices or f"cpu:{available_cores()}")
+        cores = available_cores()
+        specs = parse_devices(self.devices or f"cpu:{cores}")
+        most = max(_LANES, _LANES_A_CORE * cores)
+        if any(spec.traits.is_host and spec.lanes > most for spec in specs):
+            raise DeviceError(
+                f"device {self.devices!r}: a CPU of {cores} cores has at most {most} lanes"
+            )
+        return specs
 
     def plan_options(self) -> dict[str, Any]:
         """What a stored plan depends on beside devices and policy."""
         own = {
-            "slice_ms": self.slice_ms,
+            "slice_ms": round(self.slice_s * 1e3, 9),  # as files have it
             "gpu_memory": self.gpu_memory_bytes(),
             "throughput_plan": self._throughput_option(),
             "kernels": self.asked_kernels().text,
             "precision": "" if self.precision == PRECISIONS[0] else self.precision,
         }
-        return {**self.options, **{name: value for name, value in own.items() if value}}
+        return {**self.policy_options, **{name: value for name, value in own.items() if value}}
 
     def gpu_memory_bytes(self) -> int | None:
         """The limit in bytes; None without one."""
@@ -281,7 +286,9 @@ class LoadParams:
         where a policy was chosen, whose placement is meant; nor beside a real GPU, which two
         processes would open.
         """
-        is_default = self.policy == _POLICY and not self.options and not self.slice_ms
+        is_default = (
+            self.placement_policy == _POLICY and not self.policy_options and not self.slice_s
+        )
         is_plain = self.tune in ("background", "off") and self.reuse and is_default
         return is_plain and not self.has_real_gpu
 
@@ -292,9 +299,9 @@ class LoadParams:
 
     def departure(self) -> Departure:
         """What may run while queries overlap. Slices stay: they are there for other models."""
-        if self.slice_ms:
+        if self.slice_s:
             return Departure.SAME_CUTS
-        return Departure.SAME_BITS if self.same_bits else Departure.ALWAYS
+        return Departure.SAME_BITS if not self.relaxed_numerics else Departure.ALWAYS
 
     def may_have_throughput_plan(self) -> bool:
         """Whether a plan of its own may run while queries overlap, on several devices.
@@ -311,20 +318,26 @@ class LoadParams:
             return Departure.SAME_BITS.value
         return self.may_have_throughput_plan()
 
+    @property
+    def selection_ns(self) -> int:
+        """``selection_s`` in nanoseconds."""
+        return round(self.selection_s * 1e9)
+
     def query_limit_ns(self) -> int:
-        """``max_query_ms`` in nanoseconds."""
-        return round(self.max_query_ms * 1e6)
+        """``max_query_s`` in nanoseconds."""
+        return round(self.max_query_s * 1e9)
 
     def urgency(self) -> Urgency:
         """What its queries are, where they do not say it themselves."""
-        urgency = Urgency.asked(self.deadline_ms, self.priority, self.best_effort)
-        late = self.late or ("serve" if self.deadline_ms is None else "refuse")
-        return urgency.admitting(late, self.max_wait_ms, self.weight)
+        urgency = Urgency.asked(self.deadline_s, self.priority, self.best_effort)
+        on_late = self.on_late or ("serve" if self.deadline_s is None else "reject")
+        return urgency.admitting(on_late, self.max_wait_s, self.weight)
 
     def stacks(self, found: Stacks | None) -> StackUse:
         """What a model makes of what was found out of its queries in batches."""
-        any_bits = not self.same_bits
-        return StackUse(found, any_bits, max_rows=self.max_batch, limit_rows=self.batch_limit)
+        return StackUse(
+            found, self.relaxed_numerics, max_rows=self.max_batch, limit_rows=self.batch_limit
+        )
 
     def load_limit(self, path: str | Path) -> AbstractContextManager[None]:
         """The time that a load may take, around what it does in the calling thread.
@@ -351,6 +364,11 @@ class LoadParams:
     def fixed_devices(self) -> frozenset[int]:
         """Devices whose times are given: emulated ones."""
         return frozenset(i for i, spec in enumerate(self.specs()) if spec.traits.is_emulated)
+
+
+def _check_range(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise ConfigError(f"{name} must be {least:g} to {most:g}, got {value}")
 
 
 def _bytes_of(text: str) -> int | None:

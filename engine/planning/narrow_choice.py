@@ -23,7 +23,7 @@ from surplus.engine.planning.kernel_memory import default_bytes, within
 from surplus.engine.planning.kernel_segments import KernelSegments, with_kernels
 from surplus.engine.planning.same_answers import same_answers
 from surplus.engine.runtime.departure import Departure
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.throughput_switch import busy_plan, whole_segment
 from surplus.engine.segmentation.plan import Plan
 
@@ -37,7 +37,7 @@ _MOST_WORK = 1.05
 """Times the work of the plan's segments: more is not worth the hand-overs that it saves."""
 
 
-def narrow_choice(job: PlanJob, model: Model, build: Build) -> Plan | None:
+def narrow_choice(job: PlanJob, model: PlannedModel, build: Build) -> Plan | None:
     """The whole model on one lane, for while queries of a chosen model overlap.
 
     None where the plan is a segment of its own already, leaves the CPU, or gives other bits than
@@ -86,7 +86,7 @@ def _candidates(job: PlanJob, plan: Plan, lanes: int) -> Iterator[Plan]:
             yield fitting
 
 
-def _measured(job: PlanJob, plan: Plan, build: Build, like: Model | None) -> float | None:
+def _measured(job: PlanJob, plan: Plan, build: Build, like: PlannedModel | None) -> float | None:
     """What a query takes, in nanoseconds; None if refused, or of other bits than ``like``."""
     contender = build(plan)
     if contender is None:

@@ -14,7 +14,7 @@ from surplus.engine.planning.kernel_memory import default_bytes
 from surplus.engine.planning.kernel_segments import KernelSegments
 from surplus.engine.planning.kernel_widths import with_any_width
 from surplus.engine.planning.runners_up import judgement_of
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.time_limit import left_s
 
@@ -28,7 +28,7 @@ _MOST_TRIAL_S = 60.0
 
 def with_other_kernels(
     job: PlanJob, build: Build, chosen: Shown, others: Sequence[Shown]
-) -> Model | None:
+) -> PlannedModel | None:
     """The model of a plan with other kernels than ONNX Runtime's; None where none is better.
 
     Slices keep ONNX Runtime's, since they are cut out of segments afterwards.
@@ -45,7 +45,7 @@ def with_other_kernels(
     """
     params = job.params
     asked = params.asked_kernels()
-    if not asked.versions or params.slice_ms or not (params.selection_ns or asked.is_forced):
+    if not asked.versions or params.slice_s or not (params.selection_ns or asked.is_forced):
         return None
     job.progress("try other kernels", 0, 1)
     limit_bytes = params.kernel_memory_bytes()

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from surplus.engine.planning.answer_check import scaled
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 
 _FACTORS = (1.0, 0.9, 0.7, 1.3)
 """Of the inputs' floating-point numbers, whose answers are compared bit by bit."""
 
 
-def same_answers(model: Model, other: Model, inputs: Mapping[str, Any]) -> bool:
+def same_answers(model: PlannedModel, other: PlannedModel, inputs: Mapping[str, Any]) -> bool:
     """Whether both answer example inputs at several scales with the same bits.
 
     Raises

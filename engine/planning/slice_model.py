@@ -7,7 +7,7 @@ from dataclasses import replace
 from surplus.engine.contest.selection import refit
 from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.stages import Costs, plan_of
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.segmenter import Candidate
@@ -15,7 +15,7 @@ from surplus.engine.segmentation.shards import shards_of
 from surplus.engine.segmentation.slices import sliced
 
 
-def slice_model(job: PlanJob, model: Model, costs: Costs, policy: str) -> Model:
+def slice_model(job: PlanJob, model: PlannedModel, costs: Costs, policy: str) -> PlannedModel:
     """The model with its long segments cut, and with the times of its slices in place.
 
     Raises
@@ -32,13 +32,13 @@ def slice_model(job: PlanJob, model: Model, costs: Costs, policy: str) -> Model:
     found = {TaskGroup(s.tasks, s.device, s.width): s.rank for s in model.plan.segments}
     measured = {TaskGroup(s.tasks, s.device, s.width): s.service_ns for s in model.plan.segments}
     service = replace(costs.service, measured={**costs.service.measured, **measured})
-    graph = sliced(GroupGraph(costs.problem, found), service, round(job.params.slice_ms * 1e6))
+    graph = sliced(GroupGraph(costs.problem, found), service, round(job.params.slice_s * 1e9))
     candidate = Candidate(
         f"{model.plan.name} sliced", graph, predict(graph, service), shards=shards
     )
     plan = plan_of(model.graph, costs, candidate, policy)
     machine = job.machine
-    made = Model(model.graph, plan, machine, job.params.departure())
+    made = PlannedModel(model.graph, plan, machine, job.params.departure())
     made.plan = refit(made, graph, costs.service, job.inputs)
     made.guard(machine, job.recovery)
     return made

@@ -37,7 +37,7 @@ from surplus.engine.planning.throughput_candidates import (
 )
 from surplus.engine.planning.tuning import Entrant
 from surplus.engine.profiling.intervals import Verdict
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.queueing import Queueing
 from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from surplus.engine.segmentation.segmenter import Candidate
@@ -66,7 +66,7 @@ class Challenger:
 
     judged: JudgedThroughput
     periodic: PeriodicCandidate
-    models: Sequence[Model]
+    models: Sequence[PlannedModel]
 
     @property
     def interval_ns(self) -> int:
@@ -145,7 +145,7 @@ class ThroughputSearch:
         copies = list(replicable(self.costs, known))
         return promising(self.costs, own, [*known, *placed], copies)
 
-    def _keeps_bits(self, own: Model, challenger: Challenger) -> bool:
+    def _keeps_bits(self, own: PlannedModel, challenger: Challenger) -> bool:
         """Whether its copies answer as the plan for one query does, if they have to."""
         if not self.same_bits:
             return True

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from surplus.engine.errors import ConfigError
 from surplus.engine.pipeline.lazy import LazyModel
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.pipeline.served_late import ServedLate
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.program.isolated_models import IsolatedModels
@@ -24,7 +24,11 @@ from surplus.engine.serving.server import AsyncServer
 from surplus.engine.serving.server_params import MAX_WAIT_MS, ServerParams
 from surplus.engine.serving.tls_context import server_context
 
-_AS_SERVED: dict[str, Any] = {"late": "refuse", "max_wait_ms": MAX_WAIT_MS, "crash_probe": True}
+_AS_SERVED: dict[str, Any] = {
+    "on_late": "reject",
+    "max_wait_s": MAX_WAIT_MS / 1e3,
+    "crash_probe": True,
+}
 """What cannot be in time is refused at once, and files are probed, as by ``engine serve``."""
 
 
@@ -206,6 +210,5 @@ class Server:
 def _executor(name: str, model: str | Path | Model | LazyModel) -> Servable:
     if isinstance(model, LazyModel):
         return ModelExecutor(ServedLate(model, name=name))
-    if not isinstance(model, Model):
-        model = load(model, **_AS_SERVED)
-    return ModelExecutor(ServedAlone(model, name))
+    planned = model._planned if isinstance(model, Model) else load_planned(model, **_AS_SERVED)
+    return ModelExecutor(ServedAlone(planned, name))

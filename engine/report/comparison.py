@@ -16,7 +16,7 @@ from surplus.engine import _core
 from surplus.engine.devices.parsing import available_cores
 from surplus.engine.errors import EngineError, ExecutionError, one_line
 from surplus.engine.kernels.registry import installed, open_library
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.values import from_value, to_value
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class PlainSession:
         If ONNX Runtime refuses the file.
     """
 
-    def __init__(self, model: Model, threads: int, source: Path | None = None) -> None:
+    def __init__(self, model: PlannedModel, threads: int, source: Path | None = None) -> None:
         self.threads = threads
         try:
             path = str(source or model.graph.model_path)
@@ -58,7 +58,11 @@ class LibrarySession:
     """
 
     def __init__(
-        self, model: Model, library: str, inputs: Mapping[str, Any], source: Path | None = None
+        self,
+        model: PlannedModel,
+        library: str,
+        inputs: Mapping[str, Any],
+        source: Path | None = None,
     ) -> None:
         self._types = {spec.name: spec.elem_type for spec in model.inputs if spec.name in inputs}
         self._outputs = [spec.name for spec in model.outputs]
@@ -78,17 +82,17 @@ class LibrarySession:
         return {name: from_value(v) for name, v in zip(self._outputs, made, strict=True)}
 
 
-_Runner: TypeAlias = Model | PlainSession | LibrarySession
+_Runner: TypeAlias = PlannedModel | PlainSession | LibrarySession
 
 
-def repeat(model: Model, inputs: Mapping[str, Any], rounds: int) -> dict[str, Any]:
+def repeat(model: PlannedModel, inputs: Mapping[str, Any], rounds: int) -> dict[str, Any]:
     """Median time of ``rounds`` queries, after one warm-up."""
     model.run(inputs)
     return {"median_ms": statistics.median(_timed(model, inputs) for _ in range(rounds)) / 1e6}
 
 
 def compare(
-    model: Model, inputs: Mapping[str, Any], rounds: int, source: Path | None = None
+    model: PlannedModel, inputs: Mapping[str, Any], rounds: int, source: Path | None = None
 ) -> dict[str, Any]:
     """Medians of interleaved runs, their ratio, and the largest output difference.
 
@@ -126,7 +130,7 @@ def compare(
 
 
 def _libraries(
-    model: Model, inputs: Mapping[str, Any], source: Path | None
+    model: PlannedModel, inputs: Mapping[str, Any], source: Path | None
 ) -> Iterator[tuple[str, LibrarySession]]:
     for name in installed():
         try:

@@ -11,7 +11,7 @@ from typing import Any
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.explain.breakdown import Breakdown, Part, median_of
 from surplus.engine.explain.categories import Category
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.planned_graph import planned_graph
 from surplus.placement.timeline import Span, SpanKind
@@ -117,7 +117,7 @@ class Explanation:
         }
 
 
-def explain(model: Model, runs: Sequence[Breakdown]) -> Explanation:
+def explain(model: PlannedModel, runs: Sequence[Breakdown]) -> Explanation:
     """Put traced runs of a model beside what its plan predicts.
 
     Raises

@@ -31,7 +31,7 @@ class DirectPath:
         prepared: Prepared,
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None,
-        timeout: float | None,
+        timeout_s: float | None,
         traced: bool,
         due_ns: int = 0,
     ) -> dict[str, Array]:
@@ -41,7 +41,7 @@ class DirectPath:
         ----------
         prepared : Prepared
             The plan to follow.
-        timeout : float, optional
+        timeout_s : float, optional
             Seconds.
 
         Raises
@@ -50,7 +50,7 @@ class DirectPath:
             If its machine was closed before the query was submitted.
         """
         query = prepared.query
-        if query and outputs is None and timeout is None and type(inputs) is dict:
+        if query and outputs is None and timeout_s is None and type(inputs) is dict:
             try:
                 ask = query.answer_traced if traced else query.answer
                 answer = ask(inputs, due_ns)
@@ -60,18 +60,18 @@ class DirectPath:
                 return answer
             if isinstance(answer, tuple):
                 result, recording = answer
-                self._keep_trace(prepared, recording)
+                self.keep_trace(prepared, recording)
                 return result
             if answer is not None:
                 raise_for(answer)
-        return self._answer_carefully(prepared, inputs, outputs, timeout, traced, due_ns)
+        return self._answer_carefully(prepared, inputs, outputs, timeout_s, traced, due_ns)
 
     def _answer_carefully(
         self,
         prepared: Prepared,
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None,
-        timeout: float | None,
+        timeout_s: float | None,
         traced: bool,
         due_ns: int,
     ) -> dict[str, Array]:
@@ -80,18 +80,19 @@ class DirectPath:
         values = self._ports.values(inputs, outputs)
         moments.append(time.monotonic_ns())
         try:
-            limit_s = -1.0 if timeout is None else timeout
+            limit_s = -1.0 if timeout_s is None else timeout_s
             run = prepared.native.execute(values, limit_s, traced, due_ns)
         except TimeoutError as error:
-            raise DeadlineError(f"query not done after {timeout} s") from error
+            raise DeadlineError(f"query not done after {timeout_s} s") from error
         moments.append(time.monotonic_ns())
         result = self._ports.answer(run, outputs, prepared.query)
         if traced:
             moments.append(time.monotonic_ns())
-            self._keep_trace(prepared, _core.Recording(run, moments))
+            self.keep_trace(prepared, _core.Recording(run, moments))
         return result
 
-    def _keep_trace(self, prepared: Prepared, recording: _core.Recording) -> None:
+    def keep_trace(self, prepared: Prepared, recording: _core.Recording) -> None:
+        """Have ``last_traced`` be this one."""
         from surplus.engine.runtime.traced_run import TracedRun  # with all that reads traces
 
         plan, lanes = prepared.plan, prepared.lanes

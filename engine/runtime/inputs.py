@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,16 @@ import numpy as np
 from surplus.engine.dfg.graph import Dim, Graph, GraphTensor, ValueKind
 from surplus.engine.element_type import ElementType
 from surplus.engine.errors import InputError
+from surplus.engine.runtime.type_text import type_text
 from surplus.engine.shapes import check_rank
 from surplus.engine.values import dtype_of
 
 Array = Any
 """numpy array, list of arrays for a sequence, or None for an absent optional."""
+
+Outputs = dict[str, Any]
+"""By output name: a numpy array of a tensor, a list of arrays of a sequence, a dict or a list of
+dicts of a map or of maps, None of an absent optional."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,25 @@ class IoSpec:
     kind: ValueKind
     optional: bool = False
 
+    @property
+    def dtype(self) -> np.dtype[Any] | None:
+        """Numpy's type of its elements; None for what is no tensor, or where the model is silent.
+
+        Text is of numpy's ``object``; what numpy lacks is of ``ml_dtypes``.
+        """
+        if self.kind is not ValueKind.TENSOR or self.elem_type == ElementType.UNDEFINED:
+            return None
+        return dtype_of(self.elem_type)
+
+    @property
+    def type(self) -> str:
+        """As ONNX Runtime writes it: ``tensor(float)``."""
+        return type_text(self.kind, self.elem_type)
+
+    def __repr__(self) -> str:
+        shape = "" if self.shape is None else _show(self.shape)
+        return f"<{self.name!r}: {self.type}{shape}{', optional' if self.optional else ''}>"
+
 
 def input_specs(graph: Graph) -> tuple[IoSpec, ...]:
     """What a graph reads."""
@@ -59,6 +83,21 @@ def output_specs(graph: Graph) -> tuple[IoSpec, ...]:
 def _spec(tensor: GraphTensor, defaults: set[str]) -> IoSpec:
     optional = tensor.name in defaults or tensor.kind is ValueKind.OPTIONAL
     return IoSpec(tensor.name, tensor.elem_type, tensor.shape, tensor.kind, optional)
+
+
+def check_mapping(specs: Sequence[IoSpec], inputs: object) -> None:
+    """Refuse what is given instead of inputs by name.
+
+    Raises
+    ------
+    InputError
+        Showing how they are given.
+    """
+    if isinstance(inputs, Mapping):
+        return
+    shown = ", ".join(f"{spec.name!r}: array" for spec in specs if not spec.optional)
+    kind = type(inputs).__name__
+    raise InputError(f"inputs must be a mapping of name to array, as {{{shown}}}, got {kind}")
 
 
 def check_names(specs: Mapping[str, Any], names: Iterable[str]) -> None:
@@ -106,15 +145,8 @@ def unchanging(content: Array) -> Array:
     return content
 
 
-def input_dtype(spec: IoSpec) -> np.dtype[Any] | None:
-    """The dtype of a tensor input; None for other kinds, or where the model does not say."""
-    if spec.kind is not ValueKind.TENSOR or spec.elem_type == ElementType.UNDEFINED:
-        return None
-    return dtype_of(spec.elem_type)
-
-
 def _array(spec: IoSpec, content: Array) -> np.ndarray[Any, Any]:
-    wanted = input_dtype(spec)
+    wanted = spec.dtype
     if isinstance(content, np.ndarray | np.generic):
         array = np.asarray(content)
         if wanted is not None and array.dtype != wanted and not _both_text(array.dtype, wanted):

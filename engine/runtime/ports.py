@@ -22,9 +22,9 @@ from surplus.engine.errors import (
 from surplus.engine.runtime.inputs import (
     Array,
     IoSpec,
+    check_mapping,
     check_names,
     checked_input,
-    input_dtype,
     input_specs,
     output_specs,
     unchanging,
@@ -45,7 +45,7 @@ class Ports:
         self.inputs = input_specs(graph)
         self.outputs = output_specs(graph)
         self._output_names = tuple(spec.name for spec in self.outputs)
-        self._dtypes = {spec.name: input_dtype(spec) for spec in self.inputs}
+        self._dtypes = {spec.name: spec.dtype for spec in self.inputs}
         defaults = _initializers(graph, set(graph.default_inputs))
         self._defaults = {name: to_value(array) for name, array in defaults.items()}
         self._constants = _initializers(graph, set(graph.constant_outputs))
@@ -82,6 +82,9 @@ class Ports:
             If a name, type or shape does not fit, ``outputs`` names what is none, or a dimension
             is empty where this ends processes (engine/trial/empty_inputs.py).
         """
+        check_mapping(self.inputs, inputs)
+        if isinstance(outputs, str):
+            raise InputError(f"outputs must be a sequence of names, as [{outputs!r}]")
         for name in outputs or ():
             if name not in self._output_names:
                 known = ", ".join(sorted(self._output_names))
@@ -100,6 +103,7 @@ class Ports:
         self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None
     ) -> list[_core.Value | None]:
         """``values`` that stay as they are when the caller changes its arrays; raises the same."""
+        check_mapping(self.inputs, inputs)
         kept = {name: unchanging(content) for name, content in inputs.items()}
         return self.values(kept, outputs)
 

@@ -54,3 +54,8 @@ def prepare(graph: Graph, plan: Plan, machine: _core.Machine, ports: Ports) -> P
         native.wait_in(ports.room)
     lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
     return Prepared(plan, machine, native, ports.query(native), lanes)
+
+
+def devices_text(lanes: Mapping[str, int]) -> str:
+    """Devices as a user names them, of their lanes by name."""
+    return ",".join(f"{name}:{count}" for name, count in lanes.items())

@@ -46,7 +46,7 @@ class QueueSample:
         self._begun += 1
         return (self._begun - 1) % self.every == 0
 
-    def look(self, run: _core.Run) -> None:
+    def look(self, run: _core.Run, *_: object) -> None:
         """Take the wait of a traced run that is done."""
         rows = run.spans()
         started = rows[rows[:, 1] >= 0, 3]  # skipped nodes have lane -1

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from surplus.engine._core import Route
 from surplus.engine.runtime.inputs import Array
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.queue_sample import QueueSample, rate_for
 
 
@@ -19,7 +19,7 @@ class ServedAlone:
         What it is served as, so that recordings call it so; empty leaves its own.
     """
 
-    def __init__(self, model: Model, name: str = "") -> None:
+    def __init__(self, model: PlannedModel, name: str = "") -> None:
         self.model = model
         model.be_recorded()
         if name:

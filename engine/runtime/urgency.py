@@ -10,8 +10,8 @@ from surplus.engine.errors import ConfigError, InputError
 
 PRIORITIES = range(-(2**31), 2**31)
 _DEADLINES_NS = range(2**63)
-_LONGEST_MS = 1e9
-LATE = ("serve", "refuse")
+_LONGEST_S = 1e6
+ON_LATE = ("serve", "reject")
 """What becomes of a query that cannot be in time."""
 WEIGHTS = (0.01, 100.0)
 """The least and the most that one model's share may weigh."""
@@ -52,26 +52,26 @@ class Urgency:
         return self.best_effort or self.due_after_ns != 0
 
     @staticmethod
-    def asked(deadline_ms: float | None, priority: int, best_effort: bool) -> Urgency:
+    def asked(deadline_s: float | None, priority: int, best_effort: bool) -> Urgency:
         """As a user says it.
 
         Raises
         ------
         ConfigError
-            If the deadline is out of range, or what is best effort has one.
-        InputError
-            If the priority is out of range.
+            If the deadline or the priority is out of range, or what is best effort has a deadline.
         """
-        check_urgency(priority, 0)
-        if deadline_ms is None:
+        if priority not in PRIORITIES:
+            bounds = f"{PRIORITIES.start} to {PRIORITIES.stop - 1}"
+            raise ConfigError(f"priority must be {bounds}, got {priority}")
+        if deadline_s is None:
             return Urgency(0, priority, best_effort)
-        if not 0 < deadline_ms <= _LONGEST_MS:
+        if not 0 < deadline_s <= _LONGEST_S:
             raise ConfigError(
-                f"deadline_ms must be above 0, at most {_LONGEST_MS:g}, got {deadline_ms}"
+                f"deadline_s must be above 0, at most {_LONGEST_S:g}, got {deadline_s}"
             )
         if best_effort:
-            raise ConfigError("what is best effort is not due: give deadline_ms or best_effort")
-        return Urgency(round(deadline_ms * 1e6), priority)
+            raise ConfigError("what is best effort is not due: give deadline_s or best_effort")
+        return Urgency(round(deadline_s * 1e9), priority)
 
     def of(self, native: _core.Plan) -> None:
         """Let runs of a plan that begin from now on be so."""
@@ -79,7 +79,7 @@ class Urgency:
         native.admit_by(self.refuses_late, self.max_wait_ns)
         native.weigh(self.weight)
 
-    def admitting(self, late: str, max_wait_ms: float, weight: float) -> Urgency:
+    def admitting(self, on_late: str, max_wait_s: float, weight: float) -> Urgency:
         """The same, with what is refused, and the model's share, as a user says it.
 
         Raises
@@ -87,17 +87,17 @@ class Urgency:
         ConfigError
             If one of them is out of range.
         """
-        if late not in LATE:
-            raise ConfigError(f"late must be one of {', '.join(LATE)}, got {late!r}")
-        if not 0 <= max_wait_ms <= _LONGEST_MS:
-            raise ConfigError(f"max_wait_ms must be 0 to {_LONGEST_MS:g}, got {max_wait_ms}")
+        if on_late not in ON_LATE:
+            raise ConfigError(f"on_late must be one of {', '.join(ON_LATE)}, got {on_late!r}")
+        if not 0 <= max_wait_s <= _LONGEST_S:
+            raise ConfigError(f"max_wait_s must be 0 to {_LONGEST_S:g}, got {max_wait_s}")
         least, most = WEIGHTS
         if not least <= weight <= most:
             raise ConfigError(f"weight must be {least:g} to {most:g}, got {weight}")
         return replace(
             self,
-            refuses_late=late == "refuse",
-            max_wait_ns=round(max_wait_ms * 1e6),
+            refuses_late=on_late == "reject",
+            max_wait_ns=round(max_wait_s * 1e9),
             weight=weight,
         )
 

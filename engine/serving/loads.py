@@ -15,7 +15,7 @@ from surplus.engine.pipeline.loading import load_with, many_loads
 from surplus.engine.pipeline.served_late import ServedLate
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.repository.layout import RepositoryEntry
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.queryable import Queryable
 from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.serving.configured_queueing import batch_limit_for, max_batch_for, queueing_for
@@ -28,10 +28,10 @@ from surplus.engine.serving.sequences.sequenced import sequenced
 from surplus.engine.serving.servable import Servable
 from surplus.engine.serving.warm_up import ask_warm_ups, real_inputs, warmed
 
-Load = Callable[[RepositoryEntry, LoadParams], Model]
+Load = Callable[[RepositoryEntry, LoadParams], PlannedModel]
 
 
-def load_entry(entry: RepositoryEntry, params: LoadParams) -> Model:
+def load_entry(entry: RepositoryEntry, params: LoadParams) -> PlannedModel:
     """Load without a word."""
     return load_with(entry.path, params, real_inputs(entry.config))
 

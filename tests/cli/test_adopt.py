@@ -26,7 +26,7 @@ def test_the_program_has_its_arguments_and_its_status() -> None:
     [
         (["--", "there-is-no-such-program"], "no program 'there-is-no-such-program'"),
         (["--devices", "nothing:1", "--", "true"], "unknown kind 'nothing'"),
-        (["--deadline-ms", "0", "--", "true"], "deadline_ms must be above 0"),
+        (["--deadline-ms", "0", "--", "true"], "deadline_s must be above 0"),
         (["--deadline-ms", "5", "--best-effort", "--", "true"], "best effort is not due"),
     ],
 )

@@ -73,7 +73,7 @@ def test_model_files(engine: Command, verb: str, kind: str, broken: dict[str, Pa
         (["run", "LENET", "--dim", "batch=-1"], "--dim batch: expected a size >= 0"),
         (["run", "LENET", "--dim", "batch=two"], "--dim batch: expected a size >= 0"),
         (["run", "LENET", "--dim", "batch=2", "--inputs", "x.npz"], "not those of x.npz"),
-        (["run", "LENET", "--slice-ms", "1e308"], "slice_ms must be 0 to 1e+09"),
+        (["run", "LENET", "--slice-ms", "1e308"], "slice_s must be 0 to 1e+06"),
         (["run", "LENET", "--gantt", "g.svg"], "g.svg: the suffix"),
         (["run", "LENET", "--profile", "PROFILE"], "--profile goes with --placement"),
         (["run", "LENET", "--inputs", "none.npz"], "none.npz: No such file"),

@@ -27,7 +27,7 @@ def _asked(
 def test_each_model_is_as_urgent_as_was_said() -> None:
     asked = _asked("a=50ms", "b=1s", best_effort=("c",))
     found = by_model(asked, LoadParams(devices="cpu:1"), ["a", "a", "b", "c", "d"])
-    assert {name: params.deadline_ms for name, params in found.items()} == {
+    assert {name: params.deadline_s for name, params in found.items()} == {
         "a": 50.0, "b": 1000.0, "c": None, "d": None
     }  # fmt: skip
     assert [name for name, params in found.items() if params.best_effort] == ["c"]
@@ -37,7 +37,7 @@ def test_each_model_is_as_urgent_as_was_said() -> None:
 def test_each_model_has_its_weight_and_all_refuse_alike() -> None:
     found = by_model(_asked(weight=("a=2.5",)), LoadParams(devices="cpu:1"), ["a", "b"])
     assert {name: params.weight for name, params in found.items()} == {"a": 2.5, "b": 1.0}
-    assert {(params.late, params.max_wait_ms) for params in found.values()} == {("refuse", 250.0)}
+    assert {(params.on_late, params.max_wait_s) for params in found.values()} == {("reject", 0.25)}
 
 
 def test_a_server_refuses_by_default() -> None:
@@ -51,7 +51,7 @@ def test_what_cannot_be_is_refused() -> None:
         by_model(_asked(weight=("a=0",)), LoadParams(), ["a"])
     with pytest.raises(ValueError, match="--weight a: expected a number, got 'much'"):
         by_model(_asked(weight=("a=much",)), LoadParams(), ["a"])
-    with pytest.raises(ConfigError, match="give deadline_ms or best_effort"):
+    with pytest.raises(ConfigError, match="give deadline_s or best_effort"):
         by_model(_asked("a=1s", best_effort=("a",)), LoadParams(), ["a"])
     with pytest.raises(ValueError, match="expected a duration such as 50ms, got '0s'"):
         by_model(_asked("a=0s"), LoadParams(), ["a"])
@@ -63,7 +63,7 @@ def test_what_cannot_be_is_refused() -> None:
         (("--slo", "nobody=1s"), "--slo nobody: there is no such model, only lenet"),
         (("--best-effort", "nobody"), "--best-effort nobody: there is no such model"),
         (("--weight", "nobody=2"), "--weight nobody: there is no such model"),
-        (("--max-wait-ms", "-1"), "max_wait_ms must be 0 to"),
+        (("--max-wait-ms", "-1"), "max_wait_s must be 0 to"),
         (("--policy", "edf", "--weight", "lenet=2"), "alone; by weights, too: surplus, priced"),
         (("--policy", "priced", "--weight", "lenet=much"), "--weight lenet: expected a number"),
         (("--policy", "edf", "--best-effort", "lenet"), "decides by targets: give --slo"),

@@ -16,7 +16,7 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from tests.conformance.cases import Case, load
 from tests.constant_costs import constant_problem, scattered_plan, whole_plan
@@ -28,7 +28,7 @@ def failure(case: Case, devices: str, how: str, cache: Path) -> str:
     def run(inputs: dict[str, Any]) -> list[Any]:
         graph = _graph(case, cache)
         specs = parse_devices(devices)
-        outputs = Model(graph, _plan(graph, devices, how), machine_for(specs)).run(inputs)
+        outputs = PlannedModel(graph, _plan(graph, devices, how), machine_for(specs)).run(inputs)
         return [outputs[graph.tensors[i].name] for i in graph.outputs]
 
     return case.fails(run)

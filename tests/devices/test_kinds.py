@@ -87,7 +87,7 @@ def test_a_toy_computes_what_plans_place_on_it(tmp_path: Path) -> None:
     beside = surplus.load(
         path,
         devices="cpu:1,toy:a",
-        policy="single",
+        placement_policy="single",
         cache=tmp_path / "cache",
         tune="now",
     )

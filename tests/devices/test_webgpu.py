@@ -47,7 +47,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_model_answers_from_several_threads(model: Path) -> None:
-    params = LoadParams(devices="cpu:1,plugin:webgpu", policy="single", cache=model.parent / "c")
+    params = LoadParams(
+        devices="cpu:1,plugin:webgpu", placement_policy="single", cache=model.parent / "c"
+    )
     loaded = load_with(model, params)
     assert {loaded.plan.devices[s.device] for s in loaded.plan.segments} == {"plugin:webgpu"}
     wrong: list[float] = []

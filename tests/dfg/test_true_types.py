@@ -15,7 +15,7 @@ from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.native import open_session
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.values import from_value, to_value
 from tests.constant_costs import constant_problem, scattered_plan
 
@@ -31,7 +31,7 @@ def _read(tmp_path: Path, model: onnx.ModelProto) -> Graph:
 def _check(graph: Graph, model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> None:
     """Every task a segment of its own answers as the whole file does."""
     plan = scattered_plan(graph, constant_problem(graph, SPECS), 0)
-    found = Model(graph, plan, machine_for(SPECS)).run(inputs)
+    found = PlannedModel(graph, plan, machine_for(SPECS)).run(inputs)
     plain = open_session(model.SerializeToString(), level="disable_all")
     right = plain.run({n: to_value(a) for n, a in inputs.items()})
     for name, value in zip(plain.output_names, right, strict=True):

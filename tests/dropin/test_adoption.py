@@ -104,9 +104,9 @@ def test_a_python_without_the_engine_goes_on_and_is_told(tmp_path: Path) -> None
 
 
 def test_options_reach_the_sessions(tmp_path: Path) -> None:
-    found = environment({"PYTHONPATH": "/mine"}, {"devices": "cpu:1", "deadline_ms": 5.0})
+    found = environment({"PYTHONPATH": "/mine"}, {"devices": "cpu:1", "deadline_s": 0.005})
     assert found["PYTHONPATH"].endswith(f"{os.pathsep}/mine")
-    assert adopted_options(found) == {"devices": "cpu:1", "deadline_ms": 5.0}
+    assert adopted_options(found) == {"devices": "cpu:1", "deadline_s": 0.005}
     assert json.loads(found[VARIABLE]) == adopted_options(found)
     again = environment(found, {})
     assert again["PYTHONPATH"] == found["PYTHONPATH"]
@@ -117,7 +117,7 @@ def test_options_reach_the_sessions(tmp_path: Path) -> None:
 def test_wrong_options_are_refused_before_the_program_starts() -> None:
     with pytest.raises(DeviceError, match="nothing"):
         environment({}, {"devices": "nothing:1"})
-    with pytest.raises(ConfigError, match="deadline_ms"):
-        environment({}, {"deadline_ms": 0})
+    with pytest.raises(ConfigError, match="deadline_s"):
+        environment({}, {"deadline_s": 0})
     with pytest.raises(ConfigError, match=VARIABLE):
         adopted_options({VARIABLE: "[1]"})

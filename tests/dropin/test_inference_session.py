@@ -195,8 +195,8 @@ def test_a_session_is_not_pickled(pair: Pair) -> None:
 
 def test_options_of_load_are_taken(typed: Path, cache: Path) -> None:
     content = onnx.parser.parse_model(PLAIN).SerializeToString()
-    session = InferenceSession(content, devices="cpu:1", cache=cache, deadline_ms=50, priority=3)
-    assert session.model.native.urgency == (50_000_000, 3, False)
+    session = InferenceSession(content, devices="cpu:1", cache=cache, deadline_s=0.05, priority=3)
+    assert session.model._planned.native.urgency == (50_000_000, 3, False)
     with pytest.raises(ConfigError, match="no option 'nothing'"):
         InferenceSession(typed, cache=cache, nothing=1)
     assert not isinstance(session.model, ToldModel)

@@ -45,10 +45,10 @@ def test_entries_say_how_urgent_a_query_is(module: Any) -> None:
     assert said_of(options) == {"priority": -3, "best_effort": True}
 
 
-def test_a_deadline_begins_now() -> None:
-    found = query_options({"surplus.deadline_ms": "32.5"}, now_ns=lambda: 1_000)
-    assert found == {"due_ns": 32_501_000}
-    assert load_options({"surplus.deadline_ms": "32.5"}) == {"deadline_ms": 32.5}
+def test_a_deadline_is_in_seconds() -> None:
+    found = query_options({"surplus.deadline_ms": "32.5"})
+    assert found == {"due_s": 0.0325}
+    assert load_options({"surplus.deadline_ms": "32.5"}) == {"deadline_s": 0.0325}
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_a_plan_cannot_be_asked_for_as_well(lenet: Path, cache: Path) -> None:
     options = SessionOptions()
     options.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_BASIC
     with pytest.raises(ConfigError, match="policy is of no use"):
-        InferenceSession(lenet, options, devices="cpu:1", cache=cache, policy="heft")
+        InferenceSession(lenet, options, devices="cpu:1", cache=cache, placement_policy="heft")
 
 
 def test_the_optimised_model_is_saved(lenet: Path, cache: Path, tmp_path: Path) -> None:

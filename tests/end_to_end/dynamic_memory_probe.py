@@ -20,7 +20,7 @@ from surplus.engine.devices.machine_memory import resident_bytes
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.constant_costs import constant_problem, scattered_plan, whole_plan
 from tests.end_to_end.dynamic_models import DYNAMIC, Query
 
@@ -31,7 +31,7 @@ MORE_SIZES = 4
 """Beyond the sizes of the other tests: many shapes that the warm-up has not seen."""
 
 
-def ask(model: Model, queries: Sequence[Query], count: int) -> int:
+def ask(model: PlannedModel, queries: Sequence[Query], count: int) -> int:
     """The given queries in turn, half of them several at once; resident bytes at the end."""
     for first in range(0, count, 2 * IN_FLIGHT):
         chosen = [queries[(first + i) % len(queries)] for i in range(2 * IN_FLIGHT)]
@@ -53,7 +53,7 @@ def main(path: str, kind: str, plan: str, devices: str) -> None:
     made = whole_plan(graph, problem) if plan == "whole" else scattered_plan(graph, problem, seed=0)
     charged = tuple(replace(segment, service_ns=1_000) for segment in made.segments)
     machine = machine_for(specs)
-    model = Model(graph, replace(made, segments=charged), machine)
+    model = PlannedModel(graph, replace(made, segments=charged), machine)
     dynamic = DYNAMIC[kind]
     queries = [dynamic.query(size) for size in range(dynamic.sizes * MORE_SIZES)]
     largest = max(queries, key=lambda query: sum(array.nbytes for array in query.values()))

@@ -15,7 +15,7 @@ from tritonclient.utils import InferenceServerException
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.serving.datatypes import datatype_of
 from surplus.engine.serving.model_executor import ModelExecutor
@@ -37,11 +37,12 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     graph = read_model(folder / "model.onnx", folder / "cache")
     specs = parse_devices("cpu:2")
     plan = scattered_plan(graph, constant_problem(graph, specs), seed=0)
-    return request.param, Model(graph, plan, machine_for(specs))
+    return request.param, PlannedModel(graph, plan, machine_for(specs))
 
 
 def talk(
-    model: Model, scenario: Callable[[triton.InferenceServerClient], Coroutine[Any, Any, None]]
+    model: PlannedModel,
+    scenario: Callable[[triton.InferenceServerClient], Coroutine[Any, Any, None]],
 ) -> None:
     """Serve a model as ``m`` and run a scenario against it, on one event loop."""
 
@@ -75,7 +76,7 @@ def check(answer: Any, right: dict[str, np.ndarray[Any, Any]]) -> None:
         )
 
 
-def test_another_size_each_request(served: tuple[str, Model]) -> None:
+def test_another_size_each_request(served: tuple[str, PlannedModel]) -> None:
     kind, model = served
     queries = [DYNAMIC[kind].query(number) for number in range(REQUESTS)]
     right = [model.run(query) for query in queries]
@@ -90,7 +91,7 @@ def test_another_size_each_request(served: tuple[str, Model]) -> None:
     talk(model, scenario)
 
 
-def test_a_size_that_does_not_fit_disturbs_nobody(served: tuple[str, Model]) -> None:
+def test_a_size_that_does_not_fit_disturbs_nobody(served: tuple[str, PlannedModel]) -> None:
     kind, model = served
     query = DYNAMIC[kind].query(3)
     right = model.run(query)

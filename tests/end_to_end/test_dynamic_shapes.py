@@ -22,7 +22,7 @@ from surplus.engine.native import open_session
 from surplus.engine.pipeline import making as load_module
 from surplus.engine.pipeline.load import load
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.values import from_value, to_value
 from tests.constant_costs import constant_problem, scattered_plan, sliced_plan, whole_plan
@@ -53,8 +53,10 @@ class Subject:
         segments = (replace(s, width=width, service_ns=CHARGED_NS) for s in plan.segments)
         return replace(plan, segments=tuple(segments))
 
-    def model(self, name: str, width: int = 1) -> Model:
-        return Model(self.graph, self.plan(name, width), machine_for(parse_devices(PLANS[name][0])))
+    def model(self, name: str, width: int = 1) -> PlannedModel:
+        return PlannedModel(
+            self.graph, self.plan(name, width), machine_for(parse_devices(PLANS[name][0]))
+        )
 
     def check(self, outputs: Mapping[str, Any], query: Query) -> None:
         """Raise AssertionError where the outputs are not plain ONNX Runtime's."""
@@ -188,7 +190,7 @@ def test_a_loaded_model_takes_other_sizes_than_it_was_planned_with(
     subjects: Callable[[str], Subject], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     subject, query = subjects("cnn"), DYNAMIC["cnn"].query
-    options: dict[str, Any] = {"devices": "cpu:2", "selection_ns": 0, "cache": tmp_path}
+    options: dict[str, Any] = {"devices": "cpu:2", "selection_s": 0, "cache": tmp_path}
     first = load(subject.path, inputs=query(1), **options)
     for step in ("measure", "place", "choose"):
         monkeypatch.setattr(load_module, step, None)  # planning again would call them

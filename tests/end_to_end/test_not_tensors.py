@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 
 import surplus
 from surplus.engine.errors import ExecutionError, InputError
+from surplus.engine.pipeline.load import load_planned
 
 KEYS: dict[str, tuple[int, dict[str, Any]]] = {
     "numbers": (TensorProto.INT64, {"classlabels_int64s": [7, -1, 2**40]}),
@@ -45,7 +46,7 @@ def test_maps_are_dicts(tmp_path: Path, keys: str, rows: int) -> None:
     path = _maps(tmp_path / "maps.onnx", keys)
     x = np.random.default_rng(0).standard_normal((rows, 3)).astype(np.float32)
     (right,) = onnxruntime.InferenceSession(path).run(None, {"x": x})
-    model = surplus.load(path, "cpu:1", cache=tmp_path / "cache")
+    model = load_planned(path, "cpu:1", cache=tmp_path / "cache")
     for found in (
         model.run({"x": x})["y"],
         model.run({"x": x}, outputs=["y"])["y"],
@@ -61,7 +62,7 @@ def echo(tmp_path_factory: pytest.TempPathFactory) -> Any:
     x, y = (helper.make_tensor_value_info(n, TensorProto.STRING, ["n", 2]) for n in "xy")
     nodes = [helper.make_node("Identity", ["x"], ["y"])]
     path = _saved(folder / "echo.onnx", helper.make_graph(nodes, "echo", [x], [y]))
-    return surplus.load(path, "cpu:1", cache=folder / "cache")
+    return load_planned(path, "cpu:1", cache=folder / "cache")
 
 
 ODD = np.array([["", "a\0b"], ["größer", "\udcff"], ["\U0001f600", "x" * 5000]], object)
@@ -93,7 +94,7 @@ def test_what_is_no_string_is_named(echo: Any, wrong: object) -> None:
 def test_rows_are_delivered_instead_of_maps(tmp_path: Path) -> None:
     """Which makes the dicts in the order of their keys; with another number of columns it fails."""
     path = _maps(tmp_path / "maps.onnx", "numbers")
-    model = surplus.load(path, "cpu:1", cache=tmp_path / "cache", tune="now")
+    model = load_planned(path, "cpu:1", cache=tmp_path / "cache", tune="now")
     assert [task.op_type for task in model.graph.tasks] == ["Relu"]
     x = np.arange(3, dtype=np.float32)[None]
     (row,) = model.run({"x": x})["y"]
@@ -116,7 +117,7 @@ def test_rows_of_any_size(tmp_path: Path, shape: list[str]) -> None:
     onnx.save(proto, path)
     x = np.ones((1,) * (len(shape) - 1) + (3,), np.float32)
     (right,) = onnxruntime.InferenceSession(path).run(None, {"x": x})
-    model = surplus.load(path, "cpu:1", cache=tmp_path / "cache", inputs={"x": x})
+    model = load_planned(path, "cpu:1", cache=tmp_path / "cache", inputs={"x": x})
     assert model.run({"x": x})["y"] == right
     wide = {"x": np.ones((*x.shape[:-1], 4), np.float32)}
     for ask in (
@@ -141,6 +142,6 @@ def test_maps_that_are_read_or_come_twice_stay(tmp_path: Path) -> None:
     )
     query = {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}
     (right,) = onnxruntime.InferenceSession(path).run(None, query)
-    model = surplus.load(path, "cpu:1", cache=tmp_path / "cache", tune="now")
+    model = load_planned(path, "cpu:1", cache=tmp_path / "cache", tune="now")
     assert [task.op_type for task in model.graph.tasks] == ["ai.onnx.ml.ZipMap"]
     assert model.run(query)["y"] == right

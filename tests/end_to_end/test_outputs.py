@@ -14,7 +14,7 @@ from surplus import models
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import candidates, place, plan_of
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import Candidate, per_task
 from surplus.placement.policy import policy_names
@@ -45,7 +45,7 @@ def test_outputs_are_plain_onnxruntimes(
     turn = DEVICES.index(devices) + sorted(SMALL).index(name)
     policies = policy_names() if all_plans else policy_names()[turn % EVERY :: EVERY]
     for plan in _plans(subject, devices, policies, all_finest=all_plans):
-        subject.check(Model(subject.graph, plan, machine).run(subject.inputs))
+        subject.check(PlannedModel(subject.graph, plan, machine).run(subject.inputs))
 
 
 def _plans(

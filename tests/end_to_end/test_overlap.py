@@ -12,7 +12,7 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.coarse import coarse_problem, predict
 from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.engine.segmentation.plan_making import make_plan
@@ -50,7 +50,9 @@ def test_branches_overlap_and_the_timeline_is_valid(tmp_path: Path) -> None:
         graph, groups, service, predict(groups, service), name="two", policy="by hand", bound_ns=0
     )
     charged = tuple(replace(s, service_ns=CHARGED_NS * s.device) for s in plan.segments)
-    model = Model(graph, replace(plan, segments=charged), machine_for(parse_devices(DEVICES)))
+    model = PlannedModel(
+        graph, replace(plan, segments=charged), machine_for(parse_devices(DEVICES))
+    )
     inputs = {"x": np.full((SIZE, SIZE), 1e-3, np.float32)}
     model.run(inputs)
     model.run(inputs, traced=True)

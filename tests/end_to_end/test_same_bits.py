@@ -12,7 +12,7 @@ import pytest
 from surplus.engine.contest.reference import run_reference
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task
 from tests.constant_costs import plan_of_groups, random_placement
@@ -54,7 +54,7 @@ def _scattered(subject: Prepared, devices: str) -> Plan:
 def _check_repeats(subject: Prepared, plan: Plan, devices: str) -> None:
     """Against the oracle that runs one segment after another."""
     right = run_reference(subject.graph, plan, subject.inputs)
-    model = Model(subject.graph, plan, machine_for(parse_devices(devices)))
+    model = PlannedModel(subject.graph, plan, machine_for(parse_devices(devices)))
     for _ in range(REPEATS // IN_FLIGHT):
         futures = [model.submit(subject.inputs) for _ in range(IN_FLIGHT)]
         for future in futures:

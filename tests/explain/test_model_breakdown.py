@@ -16,7 +16,7 @@ from surplus.engine.errors import EngineError
 from surplus.engine.explain.breakdown import Breakdown
 from surplus.engine.explain.causes import causes_of
 from surplus.engine.runtime.measured import Traced, measured_timeline, together
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.placement.timeline import Span, SpanKind, Timeline
 from tests.device_lists import STREAMS, with_wanted
 from tests.runtime.runtime_models import ADD, model_of, read_text
@@ -36,15 +36,15 @@ def fork(tmp_path_factory: pytest.TempPathFactory) -> Graph:
     return read_text(FORK, tmp_path_factory.mktemp("fork"))
 
 
-def _wide(graph: Graph, widths: tuple[int, ...], lanes: int) -> Model:
+def _wide(graph: Graph, widths: tuple[int, ...], lanes: int) -> PlannedModel:
     """A segment a task, of the widths given."""
     specs = parse_devices(f"cpu:{lanes}")
     plan = model_of(graph, f"cpu:{lanes}").plan
     wide = tuple(replace(s, width=w) for s, w in zip(plan.segments, widths, strict=True))
-    return Model(graph, replace(plan, segments=wide), machine_for(specs))
+    return PlannedModel(graph, replace(plan, segments=wide), machine_for(specs))
 
 
-def _traced(model: Model, **inputs: Any) -> Breakdown:
+def _traced(model: PlannedModel, **inputs: Any) -> Breakdown:
     model.run(inputs, traced=True)
     return model.breakdown()
 

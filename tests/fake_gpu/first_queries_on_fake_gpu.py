@@ -13,14 +13,14 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-import surplus
 from surplus import models
 from surplus.engine.devices.machines import _MACHINES, close_machines
 from surplus.engine.errors import DeviceLostError
 from surplus.engine.pipeline.first_queries import ask_once
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.departure import Departure
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from tests.fakes.cuda_library import FakeCuda
 
@@ -77,10 +77,10 @@ def stored(path: Path, inputs: dict | None = None) -> Path:
     return path
 
 
-def load(path: Path, inputs: dict | None = None, devices: str = DEVICES, **options) -> Model:
+def load(path: Path, inputs: dict | None = None, devices: str = DEVICES, **options) -> PlannedModel:
     folder = path.parent / "cache"
-    options = {"cache": folder, "selection_ns": 0, **options}
-    return surplus.load(path, devices, "single", inputs=inputs, **options)
+    options = {"cache": folder, "selection_s": 0, **options}
+    return load_planned(path, devices, "single", inputs=inputs, **options)
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def executed() -> int:
     return sum(machine.stats()["devices"][1]["executed"] for machine in machines)
 
 
-def nodes_on_gpu(model: Model) -> int:
+def nodes_on_gpu(model: PlannedModel) -> int:
     return sum(segment.device == 1 for segment in model.plan.segments) + len(model.plan.copies)
 
 
@@ -111,7 +111,7 @@ def test_a_stored_plan_has_run_once_when_it_is_loaded(
 
 _LOADED = """
 import sys, surplus
-surplus.load(sys.argv[1], sys.argv[2], "single", cache=sys.argv[3], selection_ns=0)
+load_planned(sys.argv[1], sys.argv[2], "single", cache=sys.argv[3], selection_s=0)
 assert "surplus.engine.pipeline.first_queries" in sys.modules
 print(sorted({"onnx", "ml_dtypes", "surplus.engine.pipeline.making"} & sys.modules.keys()))
 """
@@ -127,7 +127,9 @@ def test_given_inputs_are_asked_with(
     fake: FakeCuda, open_sized: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, asked = load(open_sized), []
-    monkeypatch.setattr(Model, "ask_each_plan", lambda _, inputs, timeout: asked.append(inputs))
+    monkeypatch.setattr(
+        PlannedModel, "ask_each_plan", lambda _, inputs, timeout: asked.append(inputs)
+    )
     given = {"x": np.full(3, -1, np.float32)}
     ask_once(model, open_sized, LoadParams(DEVICES, "single"), given)
     assert asked == [given]
@@ -157,14 +159,14 @@ def test_a_model_loads_that_does_not_take_made_up_inputs(
 def test_a_loss_meanwhile_is_one_of_the_load(
     fake: FakeCuda, file: Path, monkeypatch: pytest.MonkeyPatch, choice: str, devices: tuple
 ) -> None:
-    original, losses = Model.ask_each_plan, [ILLEGAL_ADDRESS]
+    original, losses = PlannedModel.ask_each_plan, [ILLEGAL_ADDRESS]
 
-    def ask(model: Model, inputs: dict, timeout: float | None) -> None:
+    def ask(model: PlannedModel, inputs: dict, timeout: float | None) -> None:
         if losses:
             fake.inject("execute", 2, losses.pop())
         original(model, inputs, timeout)
 
-    monkeypatch.setattr(Model, "ask_each_plan", ask)
+    monkeypatch.setattr(PlannedModel, "ask_each_plan", ask)
     if choice == "fail":
         with pytest.raises(DeviceLostError, match=r"'cuda:0' is lost: .*, while each session ran"):
             load(file, on_device_loss=choice)

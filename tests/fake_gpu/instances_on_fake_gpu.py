@@ -15,7 +15,7 @@ from surplus import models
 from surplus.engine.devices.machines import close_machines, machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.constant_costs import plan_in_turns
 from tests.fakes.cuda_library import FakeCuda
 
@@ -34,7 +34,7 @@ def test_a_query_passes_from_one_instance_to_the_other(file: Path) -> None:
     fake = FakeCuda()
     right = surplus.load(file, "cpu:1", cache=file.parent / "cache").run(INPUTS)
     graph = read_model(file, file.parent / "cache")
-    model = Model(graph, plan_in_turns(graph, DEVICES), machine_for(DEVICES))
+    model = PlannedModel(graph, plan_in_turns(graph, DEVICES), machine_for(DEVICES))
     for _ in range(5):
         answers = model.run(INPUTS, traced=True)
         for name, answer in answers.items():

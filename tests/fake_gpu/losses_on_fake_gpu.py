@@ -17,13 +17,13 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-import surplus
 from surplus import models
 from surplus.engine.devices.machines import _MACHINES, close_machines
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import DeviceLostError, ExecutionError
 from surplus.engine.pipeline import first_queries
 from surplus.engine.pipeline.lazy import LazyModel
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.pipeline.making import load_placed, tune_with
 from surplus.engine.planning.load_params import LoadParams
@@ -31,7 +31,7 @@ from surplus.engine.planning.placement_file import save_placement
 from surplus.engine.planning.stages import costs_of, measure, place, read_model
 from surplus.engine.profiling import measured_gpu
 from surplus.engine.profiling.link_probe import measured_links
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.fakes.cuda_library import FakeCuda
 
 PARAMETERS = {"tasks": 2, "width": 8}
@@ -92,7 +92,7 @@ def any_size(file: Path, cache: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def right(file: Path) -> dict[str, np.ndarray]:
-    return surplus.load(file, "cpu:1", cache=file.parent / "cache of the cpu").run(INPUTS)
+    return load_planned(file, "cpu:1", cache=file.parent / "cache of the cpu").run(INPUTS)
 
 
 @pytest.fixture
@@ -103,17 +103,17 @@ def fake() -> Iterator[FakeCuda]:
     assert library.violations() == ""
 
 
-def load(file: Path, cache: Path, choice: str, devices: str = DEVICES) -> Model:
-    return surplus.load(file, devices, "single", cache=cache, on_device_loss=choice, selection_ns=0)
+def load(file: Path, cache: Path, choice: str, devices: str = DEVICES) -> PlannedModel:
+    return load_planned(file, devices, "single", cache=cache, on_device_loss=choice, selection_s=0)
 
 
-def check(model: Model, right: dict[str, np.ndarray]) -> None:
+def check(model: PlannedModel, right: dict[str, np.ndarray]) -> None:
     answer = model.run(INPUTS)
     for name, wanted in right.items():
         np.testing.assert_allclose(answer[name], wanted, rtol=1e-5, atol=1e-6)
 
 
-def check_afterwards(model: Model, choice: str, right: dict[str, np.ndarray]) -> None:
+def check_afterwards(model: PlannedModel, choice: str, right: dict[str, np.ndarray]) -> None:
     """Queries fail, naming the GPU, or are answered where that was chosen."""
     for _ in range(2):
         if choice == "fail":
@@ -194,7 +194,7 @@ def check_loading(file: Path, params: LoadParams, progress, right, what: str) ->
 def test_measuring_meets_the_loss(
     fake: FakeCuda, file: Path, tmp_path: Path, right, choice: str, nth: int
 ) -> None:
-    params = LoadParams(DEVICES, "single", cache=tmp_path, on_device_loss=choice, selection_ns=0)
+    params = LoadParams(DEVICES, "single", cache=tmp_path, on_device_loss=choice, selection_s=0)
     progress = losing(fake, "profile tasks", nth)
     check_loading(file, params, progress, right, "it was measured")
     assert operators_not_run(tmp_path) == 0
@@ -206,7 +206,7 @@ def test_comparing_plans_meets_the_loss(
     fake: FakeCuda, file: Path, cache: Path, right, choice: str, nth: int
 ) -> None:
     params = LoadParams(
-        DEVICES, "single", cache=cache, reuse=False, on_device_loss=choice, selection_ns=10_000_000
+        DEVICES, "single", cache=cache, reuse=False, on_device_loss=choice, selection_s=0.01
     )
     progress = losing(fake, "build segments", nth)
     check_loading(file, params, progress, right, "plans were compared")
@@ -248,7 +248,7 @@ def test_loading_a_placement_ends_with_the_loss(
     save_placement(tmp_path / "on_gpu.json", graph, costs.problem, placement)
     params = LoadParams(cache=cache, on_device_loss=choice)
 
-    def placed(progress: Progress) -> Model:
+    def placed(progress: Progress) -> PlannedModel:
         files = (tmp_path / "on_gpu.json", tmp_path / "p.json")
         return load_placed(file, *files, params, INPUTS, progress)
 
@@ -277,7 +277,7 @@ def test_models_that_come_after_the_loss(
     fake: FakeCuda, file: Path, cache: Path, right, choice: str
 ) -> None:
     """Whatever lanes they name: the process has lost the GPU."""
-    params = LoadParams(DEVICES, "single", cache=cache, on_device_loss=choice, selection_ns=0)
+    params = LoadParams(DEVICES, "single", cache=cache, on_device_loss=choice, selection_s=0)
     first, second = LazyModel(file, params), LazyModel(file, replace(params, devices="cuda:0"))
     check(first.model(), right)
     fake.inject("execute", 3, ILLEGAL_ADDRESS)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import surplus
 from surplus import models
 from surplus.engine.devices.inventory import inventory
 from surplus.engine.kernels.registry import installed
-from surplus.engine.runtime.model import Model
+from surplus.engine.pipeline.load import load_planned
+from surplus.engine.runtime.planned_model import PlannedModel
 
 
 def _sessions() -> int:
@@ -32,9 +32,9 @@ def lenet(tmp_path: Path) -> Path:
     return models.save(models.build("lenet"), tmp_path / "lenet.onnx")
 
 
-def _loaded(path: Path, folder: Path, **more: Any) -> Model:
-    asked = {"devices": "cpu:1,cuda:0:2", "tune": "now", "selection_ns": 0, "cache": folder}
-    return surplus.load(path, policy="single", **asked, **more)
+def _loaded(path: Path, folder: Path, **more: Any) -> PlannedModel:
+    asked = {"devices": "cpu:1,cuda:0:2", "tune": "now", "selection_s": 0, "cache": folder}
+    return load_planned(path, placement_policy="single", **asked, **more)
 
 
 def test_it_is_found(tmp_path: Path) -> None:
@@ -63,8 +63,8 @@ def test_segments_on_the_gpu_run_with_it_where_it_is_asked_for(lenet: Path, tmp_
 
 
 def test_the_cpu_keeps_its_kernels(lenet: Path, tmp_path: Path) -> None:
-    asked = {"tune": "now", "selection_ns": 0, "cache": tmp_path, "kernels": "tensorrt"}
-    with surplus.load(lenet, devices="cpu:1", **asked) as model:
+    asked = {"tune": "now", "selection_s": 0, "cache": tmp_path, "kernels": "tensorrt"}
+    with load_planned(lenet, devices="cpu:1", **asked) as model:
         assert model.plan.libraries == ()
 
 

@@ -22,7 +22,7 @@ from surplus.engine.planning.on_machine import recovery_of
 from surplus.engine.planning.stages import measure, read_model
 from surplus.engine.profiling import profiler
 from surplus.engine.profiling.peer_links import peer_links
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.constant_costs import plan_in_turns
 from tests.fakes.cuda_library import FakeCuda
 
@@ -63,10 +63,10 @@ def check(answers: dict[str, np.ndarray], right: dict[str, np.ndarray]) -> None:
         np.testing.assert_allclose(answer, right[name], rtol=1e-5, atol=1e-6)
 
 
-def in_turns(graph: Graph, choice: str = "fail") -> Model:
+def in_turns(graph: Graph, choice: str = "fail") -> PlannedModel:
     params = LoadParams(devices=DEVICES, on_device_loss=choice)
     plan = plan_in_turns(graph, params.specs())
-    return Model(graph, plan, machine_for(params.specs()), recovery=recovery_of(params))
+    return PlannedModel(graph, plan, machine_for(params.specs()), recovery=recovery_of(params))
 
 
 def test_a_query_passes_from_one_to_the_other(
@@ -96,7 +96,7 @@ def test_copies_between_them_are_measured(
 def test_a_model_is_loaded_on_both(
     fake: FakeCuda, file: Path, right: dict[str, np.ndarray], tmp_path: Path
 ) -> None:
-    model = surplus.load(file, DEVICES, cache=tmp_path, selection_ns=0)
+    model = surplus.load(file, DEVICES, cache=tmp_path, selection_s=0)
     assert model.plan.devices == ("cpu", "cuda:0", "cuda:1")
     check(model.run(INPUTS), right)
 

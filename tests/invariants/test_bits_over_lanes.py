@@ -14,7 +14,7 @@ from bench.safety.random_plans import CHARGED_NS, random_plan
 from surplus.engine.contest.reference import run_reference
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from tests.invariants.own_machine import check_empty, own_machine
 from tests.invariants.random_models import Reader, inputs_of, random_models
@@ -63,11 +63,11 @@ def check_bits(graph: Graph, plan: Plan, machines: list[str], seed: int) -> None
     right = [run_reference(graph, plan, query) for query in queries]
     for devices in machines:
         with own_machine(devices) as machine:
-            _ask_twice(Model(graph, plan, machine), queries, right)
+            _ask_twice(PlannedModel(graph, plan, machine), queries, right)
             check_empty(machine)
 
 
-def _ask_twice(model: Model, queries: list[Any], right: list[dict[str, Any]]) -> None:
+def _ask_twice(model: PlannedModel, queries: list[Any], right: list[dict[str, Any]]) -> None:
     for _ in range(2):
         futures = [model.submit(query) for query in queries]
         for future, answer, query in zip(futures, right, queries, strict=True):

@@ -18,7 +18,8 @@ from surplus.engine import _core
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError, DeadlineError, ExecutionError
-from surplus.engine.runtime.model import Future, Model
+from surplus.engine.runtime.future import Future
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.invariants.own_machine import check_empty, own_machine
 from tests.invariants.random_models import (
     COLUMNS,
@@ -34,36 +35,36 @@ DEVICES = "cpu:2,emulated:gpu:2"
 LONG_NS = 20_000_000
 """What an emulated segment takes where queries are to be caught in the middle."""
 
-Submit = Callable[[Model, Graph], Future]
+Submit = Callable[[PlannedModel, Graph], Future]
 
 
-def _plain(model: Model, graph: Graph) -> Future:
+def _plain(model: PlannedModel, graph: Graph) -> Future:
     return model.submit(inputs_of(graph, 1))
 
 
-def _traced(model: Model, graph: Graph) -> Future:
+def _traced(model: PlannedModel, graph: Graph) -> Future:
     return model.submit(inputs_of(graph, 2), traced=True, priority=1)
 
 
-def _failing(model: Model, graph: Graph) -> Future:
+def _failing(model: PlannedModel, graph: Graph) -> Future:
     return model.submit(inputs_of(graph, 3, row=FAILING_ROW))
 
 
-def _empty(model: Model, graph: Graph) -> Future:
+def _empty(model: PlannedModel, graph: Graph) -> Future:
     return model.submit(inputs_of(graph, 4, rows=0))
 
 
-def _cancelled(model: Model, graph: Graph) -> Future:
+def _cancelled(model: PlannedModel, graph: Graph) -> Future:
     future = model.submit(inputs_of(graph, 5))
     future.cancel()
     return future
 
 
-def _late(model: Model, graph: Graph) -> Future:
+def _late(model: PlannedModel, graph: Graph) -> Future:
     return model.submit(inputs_of(graph, 6), deadline_ns=1)
 
 
-def _soon_late(model: Model, graph: Graph) -> Future:
+def _soon_late(model: PlannedModel, graph: Graph) -> Future:
     return model.submit(inputs_of(graph, 7), deadline_ns=time.monotonic_ns() + 300_000)
 
 
@@ -79,10 +80,12 @@ FATES: dict[str, Submit] = {
 fates = st.lists(st.sampled_from(list(FATES)), min_size=1, max_size=12)
 
 
-def _model(graph: Graph, machine: _core.Machine, seed: int, service_ns: int = CHARGED_NS) -> Model:
+def _model(
+    graph: Graph, machine: _core.Machine, seed: int, service_ns: int = CHARGED_NS
+) -> PlannedModel:
     plan = random_plan(graph, parse_devices(DEVICES), seed)
     charged = tuple(replace(s, service_ns=service_ns) for s in plan.segments)
-    return Model(graph, replace(plan, segments=charged), machine)
+    return PlannedModel(graph, replace(plan, segments=charged), machine)
 
 
 def _ended(future: Future) -> str:

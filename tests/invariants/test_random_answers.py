@@ -15,7 +15,7 @@ from bench.safety.random_plans import CHARGED_NS, random_plan
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import ExecutionError
 from surplus.engine.native import open_session
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.values import from_value, to_value
 from tests.invariants.own_machine import check_empty, own_machine
 from tests.invariants.random_models import FAILING_ROW, Reader, inputs_of, random_models
@@ -36,13 +36,13 @@ def test_answers_are_plain_onnx_runtimes(
     queries = [inputs_of(graph, seed, rows=rows) for rows in ROWS]
     queries.insert(2, inputs_of(graph, seed, row=FAILING_ROW))
     with own_machine(text) as machine:
-        subject = Model(graph, replace(plan, segments=short), machine)
+        subject = PlannedModel(graph, replace(plan, segments=short), machine)
         for query in queries:
             _check(subject, plain, query)
         check_empty(machine)
 
 
-def _check(subject: Model, plain: Any, query: dict[str, Any]) -> None:
+def _check(subject: PlannedModel, plain: Any, query: dict[str, Any]) -> None:
     """The same answer, or a failure where plain ONNX Runtime fails."""
     try:
         found = plain.run({name: to_value(query[name]) for name in plain.input_names})

@@ -13,7 +13,7 @@ from surplus.engine.planning import stack_search
 from surplus.engine.planning.stack_search import StackSearch
 from surplus.engine.planning.whole_plan import whole_plan
 from surplus.engine.runtime.departure import Departure
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.stacks import RowsTime, StackUse
 from tests.invariants.own_machine import check_empty, own_machine
 from tests.invariants.random_models import COLUMNS, Reader, row_models
@@ -43,7 +43,7 @@ def test_answers_are_those_of_queries_one_by_one(
     with own_machine("cpu:1,emulated:gpu") as machine, pytest.MonkeyPatch.context() as patch:
         patch.setattr(stack_search, "_times", lambda *_: TIMES)
         found = StackSearch(graph, plan, machine, queries[0]).found()
-        subject = Model(graph, plan, machine, Departure.NEVER)
+        subject = PlannedModel(graph, plan, machine, Departure.NEVER)
         alone = [subject.run(query) for query in queries]
         use = StackUse(found, any_bits=any_bits)
         subject.be_stacked(use)

@@ -15,7 +15,7 @@ from surplus.engine.errors import InputError
 from surplus.engine.judging.paired_turns import PairParams
 from surplus.engine.judging.plan_trial import PlanTrial
 from surplus.engine.profiling.intervals import Verdict
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.share import Share
 from surplus.engine.segmentation.plan import Plan
 from tests.runtime.pretended import Clock
@@ -27,7 +27,7 @@ RUNNER_UP: Any = SimpleNamespace(name="runner-up")
 BUSY: Any = SimpleNamespace(name="busy")
 
 
-def _beside(model: Model, plan: Plan, share: Share) -> PlanTrial:
+def _beside(model: PlannedModel, plan: Plan, share: Share) -> PlanTrial:
     runner_up = model.prepare(plan)
     return model.try_beside(
         lambda own, switch: PlanTrial(own, runner_up, switch, share, lambda: None)
@@ -175,7 +175,7 @@ def test_without_a_runner_up_it_notes_what_queries_take() -> None:
 
 WAYS = {
     "run": lambda model: model.run(ADDED),
-    "run with a timeout": lambda model: model.run(ADDED, timeout=60),
+    "run with a timeout": lambda model: model.run(ADDED, timeout_s=60),
     "submit": lambda model: model.submit(ADDED).result(),
     "infer": lambda model: asyncio.run(model.infer(ADDED)),
 }
@@ -185,7 +185,7 @@ WAYS = {
 def test_every_way_to_ask_takes_part(
     graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine, way: str
 ) -> None:
-    model = Model(graph, narrow, machine)
+    model = PlannedModel(graph, narrow, machine)
     share = Share(1.0)
     share.earn(10**12)
     trial = _beside(model, wide, share)
@@ -206,7 +206,7 @@ def test_every_way_to_ask_takes_part(
 def test_a_query_that_is_refused_takes_no_part(
     graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine, way: str
 ) -> None:
-    model = Model(graph, narrow, machine)
+    model = PlannedModel(graph, narrow, machine)
     trial = _beside(model, wide, Share())
     wrong = {"x": ADDED["x"]}
     ask = {
@@ -222,7 +222,7 @@ def test_a_query_that_is_refused_takes_no_part(
 def test_a_traced_query_is_the_plans_own(
     graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine
 ) -> None:
-    model = Model(graph, narrow, machine)
+    model = PlannedModel(graph, narrow, machine)
     trial = _beside(model, wide, Share())
     model.run(ADDED, traced=True)
     assert len(model.timeline().spans[0].lanes) == 1

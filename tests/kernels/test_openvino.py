@@ -17,15 +17,16 @@ from onnx import TensorProto, helper
 import surplus
 from surplus.engine.devices.inventory import inventory
 from surplus.engine.kernels.registry import LIBRARIES, installed
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.throughput_switch import Departure, narrow_plan
 
 pytestmark = pytest.mark.skipif(
     "openvino" not in installed(), reason="the wheel openvino is not installed"
 )
 
-FORCED: dict[str, Any] = {"devices": "cpu:2", "kernels": "openvino", "selection_ns": 0}
+FORCED: dict[str, Any] = {"devices": "cpu:2", "kernels": "openvino", "selection_s": 0}
 
 
 def _network(folder: Path, batch: int | str = "n", op: str = "Relu") -> Path:
@@ -61,9 +62,9 @@ def _image(batch: int = 1, seed: int = 0) -> dict[str, Any]:
     return {"x": data.astype(np.float32)}
 
 
-def _load(path: Path, **options: Any) -> Model:
+def _load(path: Path, **options: Any) -> PlannedModel:
     given = {"cache": path.parent / "cache", "inputs": _image(), **FORCED, **options}
-    return surplus.load(path, **given)
+    return load_planned(path, **given)
 
 
 def _blobs(path: Path) -> list[Path]:
@@ -125,7 +126,7 @@ def test_a_session_like_onnx_runtimes_keeps_to_its_kernels(path: Path) -> None:
     cache = path.parent / "cache"
     os.environ["SURPLUS_KERNELS"] = "auto"
     try:
-        session = surplus.InferenceSession(path, cache=cache, devices="cpu:2", selection_ns=0)
+        session = surplus.InferenceSession(path, cache=cache, devices="cpu:2", selection_s=0)
     finally:
         os.environ["SURPLUS_KERNELS"] = "onnxruntime"
     assert session.model.plan.libraries == ()
@@ -142,8 +143,8 @@ def test_a_model_without_gain_is_loaded_without_the_library(tmp_path: Path) -> N
 import numpy as np, surplus
 given = dict(x=np.ones((1, 3, 16, 16)))
 cache = {str(tmp_path / "cache")!r}
-model = surplus.load({str(path)!r}, cache=cache, devices="cpu:2", kernels="auto",
-                     selection_ns=0, inputs=given)
+model = load_planned({str(path)!r}, cache=cache, devices="cpu:2", kernels="auto",
+                     selection_s=0, inputs=given)
 model.run(given)
 print("openvino" in open("/proc/self/maps").read())
 """
@@ -167,8 +168,8 @@ import surplus.engine.runtime.kernel_choices as choices
 def gone(name): raise RuntimeLibraryError("it is gone")
 choices.open_library = gone
 import surplus
-model = surplus.load({str(path)!r}, cache={str(path.parent / "cache")!r}, devices="cpu:2",
-                     kernels="openvino", selection_ns=0, inputs=dict(x=np.zeros((1,3,16,16),"f4")))
+model = load_planned({str(path)!r}, cache={str(path.parent / "cache")!r}, devices="cpu:2",
+                     kernels="openvino", selection_s=0, inputs=dict(x=np.zeros((1,3,16,16),"f4")))
 given = dict(np.load({str(path.parent / "x.npz")!r}))
 np.save({str(path.parent / "answer.npy")!r}, model.run(given)["y"])
 """
@@ -253,7 +254,7 @@ def test_devices_say_which_libraries_are_here() -> None:
 
 
 def test_the_contest_chooses_whatever_it_finds(path: Path) -> None:
-    model = _load(path, kernels="auto", selection_ns=LoadParams.selection_ns)
+    model = _load(path, kernels="auto", selection_s=LoadParams.selection_s)
     right = _load(path, kernels="onnxruntime").run(_image())["y"]
     assert np.allclose(model.run(_image())["y"], right, rtol=1e-4, atol=1e-4)
     assert model.judgement is not None

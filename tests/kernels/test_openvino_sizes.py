@@ -13,9 +13,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-import surplus
 from surplus.engine.kernels.registry import installed
-from surplus.engine.runtime.model import Model
+from surplus.engine.pipeline.load import load_planned
+from surplus.engine.runtime.planned_model import PlannedModel
 
 pytestmark = pytest.mark.skipif(
     "openvino" not in installed(), reason="the wheel openvino is not installed"
@@ -73,13 +73,13 @@ def _image(lit: int, seed: int = 0) -> dict[str, Any]:
     return {"x": data}
 
 
-def _load(path: Path, kernels: str = "openvino", devices: str = "cpu:1") -> Model:
-    return surplus.load(
+def _load(path: Path, kernels: str = "openvino", devices: str = "cpu:1") -> PlannedModel:
+    return load_planned(
         path,
         cache=path.parent / "cache",
         devices=devices,
         kernels=kernels,
-        selection_ns=0,
+        selection_s=0,
         inputs=_image(SIDE // 2),
     )
 
@@ -136,8 +136,8 @@ import numpy as np, surplus
 from surplus.engine.errors import ExecutionError
 x = np.arange(64, dtype=np.float32)
 def given(*sizes): return dict(x=x, sizes=np.array(sizes))
-model = surplus.load({str(tmp_path / "reshaped.onnx")!r}, cache={str(tmp_path / "cache")!r},
-                     devices="cpu:1", kernels="openvino", selection_ns=0, inputs=given(8, 8))
+model = load_planned({str(tmp_path / "reshaped.onnx")!r}, cache={str(tmp_path / "cache")!r},
+                     devices="cpu:1", kernels="openvino", selection_s=0, inputs=given(8, 8))
 assert model.plan.libraries == ("openvino",)
 def answers(): return all(np.array_equal(model.run(given(*s))["y"], x.reshape(s))
                           for s in ((8, 8), (1, 64), (64, 1), (2, 32)))

@@ -11,9 +11,9 @@ import pytest
 
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.pipeline import batches
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.stacks import RowsTime, StackedShape, Stacks
 from surplus.engine.segmentation.plan import Plan
 from tests.pipeline.subject import Subject
@@ -41,29 +41,29 @@ def lenet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Subject:
     return Subject.make(tmp_path, "lenet")
 
 
-def _load(subject: Subject, **more: Any) -> Model:
-    asked = {"selection_ns": 0, "kernels": "onnxruntime", "tune": "now", **more}
-    return load(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, **asked)
+def _load(subject: Subject, **more: Any) -> PlannedModel:
+    asked = {"selection_s": 0, "kernels": "onnxruntime", "tune": "now", **more}
+    return load_planned(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, **asked)
 
 
 def test_what_was_found_is_what_later_loads_use(
     lenet: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = _load(lenet, same_bits=False)
+    first = _load(lenet, relaxed_numerics=True)
     monkeypatch.setattr(batches, "StackSearch", None)  # nobody looks again
     assert first.facts["batches"] == "up to 8 rows, then 0.14 of the time a row"
-    assert _load(lenet, same_bits=False).facts == first.facts
-    fewer = _load(lenet, same_bits=False, max_batch=2)
+    assert _load(lenet, relaxed_numerics=True).facts == first.facts
+    fewer = _load(lenet, relaxed_numerics=True, max_batch=2)
     assert fewer.facts["batches"].startswith("up to 2 rows")
 
 
 def test_bits_and_bounds_are_those_of_each_load(lenet: Subject) -> None:
     assert "--any-bits" in _load(lenet).facts["batches"]
-    assert _load(lenet, same_bits=False, max_batch=0).facts["batches"] == "none: off"
+    assert _load(lenet, relaxed_numerics=True, max_batch=0).facts["batches"] == "none: off"
 
 
 def test_it_is_found_out_where_nothing_is_stored_too(lenet: Subject) -> None:
-    assert _load(lenet, reuse=False, same_bits=False).facts["batches"].startswith("up to 8")
+    assert _load(lenet, reuse=False, relaxed_numerics=True).facts["batches"].startswith("up to 8")
     assert lenet.plans() == []
 
 

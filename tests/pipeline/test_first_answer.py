@@ -21,13 +21,13 @@ from surplus.engine.pipeline import learning
 from surplus.engine.pipeline.idle_moment import IdleParams
 from surplus.engine.pipeline.learner import learnt
 from surplus.engine.pipeline.learning import Learning, LearningJob, opened_plan
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.unread import ORIGIN
 from tests.pipeline.subject import Subject
 
-QUICK: dict[str, Any] = {"devices": "cpu:2", "selection_ns": 0}
+QUICK: dict[str, Any] = {"devices": "cpu:2", "selection_s": 0}
 
 AT_ONCE = IdleParams(after_first_load_s=0, after_query_s=0)
 
@@ -48,10 +48,10 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[LearningJob]:
     return kept
 
 
-def _first(subject: Subject, **options: Any) -> Model:
+def _first(subject: Subject, **options: Any) -> PlannedModel:
     """Loaded when nothing is known of it."""
     options = {**QUICK, "tune": "background", "inputs": subject.inputs, **options}
-    return load(subject.path, cache=subject.cache, **options)
+    return load_planned(subject.path, cache=subject.cache, **options)
 
 
 def _taught(job: LearningJob, said: str) -> None:
@@ -70,7 +70,9 @@ def test_it_answers_before_its_graph_is_read(
     assert model.plan.predicted.origin == ORIGIN
     assert [segment.width for segment in model.plan.segments] == [2]
     monkeypatch.undo()
-    measured = load(subject.path, cache=subject.cache, inputs=subject.inputs, **QUICK, tune="now")
+    measured = load_planned(
+        subject.path, cache=subject.cache, inputs=subject.inputs, **QUICK, tune="now"
+    )
     assert (model.inputs, model.outputs) == (measured.inputs, measured.outputs)
     answer, want = model.run(subject.inputs), measured.run(subject.inputs)
     for name in want:
@@ -90,7 +92,7 @@ def test_the_measured_plan_takes_over_between_two_queries(
     _taught(jobs[0], '{"same_bits": true}')
     assert model.plan.predicted.origin != ORIGIN
     assert model.graph.source_hash
-    want = load(subject.path, cache=subject.cache, **QUICK).run(subject.inputs)
+    want = load_planned(subject.path, cache=subject.cache, **QUICK).run(subject.inputs)
     answer = model.run(subject.inputs)
     assert all(answer[name].tobytes() == want[name].tobytes() for name in want)
 
@@ -100,23 +102,23 @@ def test_other_bits_and_failures_leave_it_as_it_is(
     subject: Subject, jobs: list[LearningJob], said: str
 ) -> None:
     model = _first(subject)
-    load(subject.path, cache=subject.cache, inputs=subject.inputs, **QUICK, tune="now")
+    load_planned(subject.path, cache=subject.cache, inputs=subject.inputs, **QUICK, tune="now")
     _taught(jobs[0], said)
     assert model.plan.predicted.origin == ORIGIN
     assert model.run(subject.inputs)
 
 
 def test_any_bits_take_over(subject: Subject, jobs: list[LearningJob]) -> None:
-    model = _first(subject, same_bits=False)
-    load(subject.path, cache=subject.cache, inputs=subject.inputs, **QUICK, tune="now")
+    model = _first(subject, relaxed_numerics=True)
+    load_planned(subject.path, cache=subject.cache, inputs=subject.inputs, **QUICK, tune="now")
     _taught(jobs[0], '{"same_bits": false}')
     assert model.plan.predicted.origin != ORIGIN
 
 
 def test_whether_bits_are_the_same_is_found_by_running(subject: Subject) -> None:
-    one = LoadParams(devices="cpu:1", cache=subject.cache, selection_ns=0, tune="now")
+    one = LoadParams(devices="cpu:1", cache=subject.cache, selection_s=0, tune="now")
     found = learnt(subject.path, one, subject.inputs)
-    plan = load(subject.path, cache=subject.cache, devices="cpu:1", selection_ns=0).plan
+    plan = load_planned(subject.path, cache=subject.cache, devices="cpu:1", selection_s=0).plan
     assert found == {"same_bits": len(plan.segments) == 1}
     subject.path.write_bytes(b"")
     assert "not an ONNX model" in learnt(subject.path, one, None)["error"]
@@ -172,7 +174,7 @@ def test_inputs_with_defaults_are_read_first(tmp_path: Path, jobs: list[Learning
     path = tmp_path / "shifted.onnx"
     opsets = [helper.make_opsetid("", 18)]
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
-    model = load(path, cache=tmp_path / "cache", tune="background", **QUICK)
+    model = load_planned(path, cache=tmp_path / "cache", tune="background", **QUICK)
     assert model.plan.predicted.origin != ORIGIN
     assert model.run({"x": np.zeros(3, np.float32)})["y"].tolist() == [1, 1, 1]
     assert not jobs
@@ -186,8 +188,8 @@ def test_inputs_with_defaults_are_read_first(tmp_path: Path, jobs: list[Learning
         ({"devices": "cpu:1,cuda:0"}, False),
         ({"tune": "now"}, False),
         ({"reuse": False}, False),
-        ({"slice_ms": 2.0}, False),
-        ({"policy": "heft"}, False),
+        ({"slice_s": 0.002}, False),
+        ({"placement_policy": "heft"}, False),
     ],
 )
 def test_which_models_answer_first(options: dict[str, Any], answers_first: bool) -> None:
@@ -209,9 +211,9 @@ import numpy as np
 from surplus.engine.pipeline import learning, learner
 
 learning._LEARNING = learning.Learning(learning.IdleParams(0, 0), start={start!r})
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 
-model = load(sys.argv[1], cache=sys.argv[2], devices="cpu:2", tune="background")
+model = load_planned(sys.argv[1], cache=sys.argv[2], devices="cpu:2", tune="background")
 while learning._LEARNING._child is None:
     pass
 print(learning._LEARNING._child[1].pid, flush=True)
@@ -249,7 +251,7 @@ def test_a_large_file_answers_before_it_is_hashed(
     subject: Subject, jobs: list[LearningJob], monkeypatch: pytest.MonkeyPatch, known: bool
 ) -> None:
     if known:
-        load(subject.path, cache=subject.cache, inputs=subject.inputs, **QUICK, tune="now")
+        load_planned(subject.path, cache=subject.cache, inputs=subject.inputs, **QUICK, tune="now")
     with monkeypatch.context() as patched:
         patched.setattr("surplus.engine.dfg.file_hashes.FileHashes.is_quick", lambda *_: False)
         patched.setattr("surplus.engine.dfg.file_hashes._hash", None)

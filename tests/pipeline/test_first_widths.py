@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-import surplus
 from surplus.engine.judging.width_choice import WidthParams
+from surplus.engine.pipeline.load import load_planned
 from tests.pipeline.subject import Subject
 
 EACH = WidthParams().warm_up + WidthParams().runs
 
 
 def _loaded(subject: Subject, **options: Any) -> Any:
-    return surplus.load(subject.path, cache=subject.cache, devices="cpu:2", tune="off", **options)
+    return load_planned(subject.path, cache=subject.cache, devices="cpu:2", tune="off", **options)
 
 
 @pytest.mark.parametrize("way", ["run", "submit"])

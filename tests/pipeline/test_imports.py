@@ -80,7 +80,7 @@ def _model(folder: Path, rows: int | str) -> Path:
 @pytest.mark.parametrize("rows", [2, "batch"])
 def test_a_stored_plan_imports_nothing_of_onnx_or_planning(tmp_path: Path, rows: int | str) -> None:
     path, cache = _model(tmp_path, rows), tmp_path / "cache"
-    surplus.load(path, cache=cache, devices="cpu:2", selection_ns=0)
+    surplus.load(path, cache=cache, devices="cpu:2", selection_s=0)
     found = _modules(_ANSWERED, str(path), str(cache))
     assert not [name for name in _FORBIDDEN if name in found]
 

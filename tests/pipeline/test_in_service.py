@@ -10,11 +10,11 @@ import pytest
 
 from surplus.engine.judging.judge import Judge
 from surplus.engine.pipeline import learning
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plans import Kept, stored_plans
 from surplus.engine.profiling.disturbance import Disturbance, Watch
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.judgement import Judgement
 from surplus.engine.segmentation.plan import Plan
 from tests.pipeline.subject import Subject
@@ -27,8 +27,10 @@ def _kept(subject: Subject) -> Kept:
     return kept
 
 
-def _loaded(subject: Subject, **options: Any) -> Model:
-    return load(subject.path, devices="cpu:2", cache=subject.cache, selection_ns=0, **options)
+def _loaded(subject: Subject, **options: Any) -> PlannedModel:
+    return load_planned(
+        subject.path, devices="cpu:2", cache=subject.cache, selection_s=0, **options
+    )
 
 
 @pytest.fixture
@@ -104,14 +106,14 @@ def test_it_is_not_stored_over_what_another_process_found(
     assert _kept(subject).judgement == found
 
 
-def _found(model: Model) -> tuple[Judgement, Plan]:
+def _found(model: PlannedModel) -> tuple[Judgement, Plan]:
     """As if the first runner-up had been better."""
     judgement = model.judgement
     assert judgement is not None
     return replace(judgement, provisional=False), judgement.runners_up[0].read()
 
 
-def _keep_of(model: Model) -> Callable[[Plan, Judgement], object]:
+def _keep_of(model: PlannedModel) -> Callable[[Plan, Judgement], object]:
     judge = model._judge
     assert isinstance(judge, Judge)
     return judge._keep

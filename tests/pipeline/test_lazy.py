@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def params(tmp_path: Path) -> LoadParams:
-    return LoadParams(devices="cpu:1", cache=tmp_path / "cache", selection_ns=0, finalists=1)
+    return LoadParams(devices="cpu:1", cache=tmp_path / "cache", selection_s=0, finalists=1)
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:

@@ -16,7 +16,7 @@ from surplus.engine.dfg import onnx_reader
 from surplus.engine.errors import ConfigError, DeviceError, InputError
 from surplus.engine.pipeline import making as module
 from surplus.engine.pipeline import opening
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load, load_planned
 from surplus.engine.pipeline.making import load_placed
 from surplus.engine.planning import choice, job
 from surplus.engine.planning.choice import choose
@@ -26,15 +26,18 @@ from surplus.engine.planning.placement_file import save_placement
 from surplus.engine.planning.stages import costs_of, measure, place, read_model
 from surplus.engine.report.explanation import explain
 from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.throughput_switch import Departure
 from tests.device_lists import STREAMS, devices_or, with_wanted
 from tests.pipeline.subject import Subject
 
-QUICK: dict[str, Any] = {"devices": devices_or("cpu:2"), "selection_ns": 0}
+QUICK: dict[str, Any] = {"devices": devices_or("cpu:2"), "selection_s": 0}
 
 
-def _load(subject: Subject, **options: Any) -> Model:
-    return load(subject.path, cache=subject.cache, inputs=subject.inputs, **{**QUICK, **options})
+def _load(subject: Subject, **options: Any) -> PlannedModel:
+    return load_planned(
+        subject.path, cache=subject.cache, inputs=subject.inputs, **{**QUICK, **options}
+    )
 
 
 def _no_measuring(*_: object, **__: object) -> None:
@@ -45,7 +48,7 @@ def test_second_load_measures_nothing(subject: Subject, monkeypatch: pytest.Monk
     first = _load(subject)
     monkeypatch.setattr(module, "measure", _no_measuring)
     monkeypatch.setattr(module, "example_inputs", _no_measuring)
-    second = load(subject.path, cache=subject.cache, **QUICK)
+    second = load_planned(subject.path, cache=subject.cache, **QUICK)
     assert second.plan == first.plan
     right, again = first.run(subject.inputs), second.run(subject.inputs)
     assert all(np.array_equal(right[name], again[name]) for name in right)
@@ -53,8 +56,8 @@ def test_second_load_measures_nothing(subject: Subject, monkeypatch: pytest.Monk
 
 def test_what_may_run_while_queries_overlap() -> None:
     assert LoadParams().departure() is Departure.SAME_BITS
-    assert LoadParams(same_bits=False).departure() is Departure.ALWAYS
-    assert LoadParams(same_bits=False, slice_ms=2).departure() is Departure.SAME_CUTS
+    assert LoadParams(relaxed_numerics=True).departure() is Departure.ALWAYS
+    assert LoadParams(relaxed_numerics=True, slice_s=0.002).departure() is Departure.SAME_CUTS
 
 
 def test_a_loaded_model_holds_no_graph(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,21 +86,26 @@ def test_slices_answer_the_same_and_are_stored(
     subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = _load(subject)
-    sliced = _load(subject, slice_ms=0.001)
+    sliced = _load(subject, slice_s=1e-06)
     assert len(sliced.plan.segments) > len(whole.plan.segments)
     want, got = whole.run(subject.inputs), sliced.run(subject.inputs)
     for name in want:
         np.testing.assert_allclose(got[name], want[name], rtol=1e-5)
     monkeypatch.setattr(module, "measure", _no_measuring)
-    assert _load(subject, slice_ms=0.001).plan.segments == sliced.plan.segments
+    assert _load(subject, slice_s=1e-06).plan.segments == sliced.plan.segments
     assert _load(subject).plan.segments == whole.plan.segments
-    with pytest.raises(ConfigError, match="slice_ms must be 0 to"):
-        _load(subject, slice_ms=-1)
+    with pytest.raises(ConfigError, match="slice_s must be 0 to"):
+        _load(subject, slice_s=-1)
 
 
 @pytest.mark.parametrize(
     "changed",
-    [{"devices": "cpu:1"}, {"policy": "heft"}, {"time_ms": 5}, {"reuse": False}],
+    [
+        {"devices": "cpu:1"},
+        {"placement_policy": "heft"},
+        {"policy_options": {"time_ms": 5}},
+        {"reuse": False},
+    ],
 )
 def test_another_question_is_measured(
     shared: Subject, changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -139,14 +147,14 @@ def test_a_plan_that_cannot_be_prepared_is_replaced(
     subject: Subject, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     _load(subject)
-    real, failures = opening.Model, [DeviceError("no longer there")]
+    real, failures = opening.PlannedModel, [DeviceError("no longer there")]
 
-    def first_fails(*arguments: Any) -> Model:
+    def first_fails(*arguments: Any) -> PlannedModel:
         if failures:
             raise failures.pop()
         return real(*arguments)
 
-    monkeypatch.setattr(opening, "Model", first_fails)
+    monkeypatch.setattr(opening, "PlannedModel", first_fails)
     with caplog.at_level(logging.WARNING):
         assert _load(subject).run(subject.inputs)
     assert "no longer there" in caplog.text
@@ -157,7 +165,7 @@ def test_a_cache_that_cannot_be_written(
 ) -> None:
     (tmp_path / "file").touch()
     with caplog.at_level(logging.WARNING):
-        model = load(
+        model = load_planned(
             subject.path, cache=tmp_path / "file" / "cache", inputs=subject.inputs, **QUICK
         )
     assert model.run(subject.inputs)
@@ -176,12 +184,15 @@ def test_a_plan_that_cannot_be_stored(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"policy": "magic"}, "unknown policy 'magic'"),
-        ({"threads": 4}, "policy 'auto' has no option 'threads'; it has: time_ms"),
-        ({"policy": "comm_sd", "alpha_ns": "far"}, "wrong type: alpha_ns='far'"),
-        ({"policy": "comm_sd", "alpha_ns": -1}, "alpha_ns"),
-        ({"finalists": 0}, "finalists must be >= 1, got 0"),
-        ({"selection_ns": -1}, "selection_ns must be >= 0, got -1"),
+        ({"placement_policy": "magic"}, "unknown policy 'magic'"),
+        ({"threads": 4}, "load has no option 'threads'; it has: devices"),
+        (
+            {"placement_policy": "comm_sd", "policy_options": {"alpha_ns": "far"}},
+            "wrong type: alpha_ns='far'",
+        ),
+        ({"placement_policy": "comm_sd", "policy_options": {"alpha_ns": -1}}, "alpha_ns"),
+        ({"finalists": 0}, "finalists must be 1 to 1000, got 0"),
+        ({"selection_s": -1}, "selection_s must be 0 to"),
     ],
 )
 def test_wrong_options(
@@ -199,7 +210,7 @@ def test_wrong_devices(shared: Subject) -> None:
 
 def test_wrong_example_inputs(subject: Subject) -> None:
     with pytest.raises(InputError, match="unknown input 'y'"):
-        load(subject.path, cache=subject.cache, inputs={"y": np.ones(1)}, **QUICK)
+        load_planned(subject.path, cache=subject.cache, inputs={"y": np.ones(1)}, **QUICK)
 
 
 def test_load_is_the_packages_face(shared: Subject) -> None:
@@ -207,9 +218,9 @@ def test_load_is_the_packages_face(shared: Subject) -> None:
     assert surplus.Model is Model
 
 
-def _choose(subject: Subject, devices: str, **options: Any) -> Model:
+def _choose(subject: Subject, devices: str, **options: Any) -> PlannedModel:
     graph = read_model(subject.path, subject.cache)
-    params = LoadParams(devices=devices, selection_ns=0, **options)
+    params = LoadParams(devices=devices, selection_s=0, **options)
     costs = costs_of(
         graph, measure(graph, params.specs(), subject.inputs, subject.cache), params.specs()
     )
@@ -222,11 +233,11 @@ def test_choose_runs_the_whole_model_too(
 ) -> None:
     built = []
 
-    def recorded(*arguments: Any, **options: Any) -> Model:
-        built.append(Model(*arguments, **options))
+    def recorded(*arguments: Any, **options: Any) -> PlannedModel:
+        built.append(PlannedModel(*arguments, **options))
         return built[-1]
 
-    monkeypatch.setattr(choice, "Model", recorded)
+    monkeypatch.setattr(choice, "PlannedModel", recorded)
     chosen = _choose(shared, devices, finalists=2)
     assert any(len(model.plan.segments) == 1 for model in built)
     assert chosen in built
@@ -235,12 +246,12 @@ def test_choose_runs_the_whole_model_too(
 def test_choose_leaves_out_what_a_device_refuses(
     shared: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def only_whole(graph: Any, plan: Any, machine: Any, **options: Any) -> Model:
+    def only_whole(graph: Any, plan: Any, machine: Any, **options: Any) -> PlannedModel:
         if len(plan.segments) > 1:
             raise DeviceError("refused")
-        return Model(graph, plan, machine, **options)
+        return PlannedModel(graph, plan, machine, **options)
 
-    monkeypatch.setattr(choice, "Model", only_whole)
+    monkeypatch.setattr(choice, "PlannedModel", only_whole)
     assert len(_choose(shared, "cpu:2").plan.segments) == 1
 
 
@@ -248,7 +259,7 @@ def test_choose_says_why_nothing_is_left(shared: Subject, monkeypatch: pytest.Mo
     def refuse(*_: object, **__: object) -> None:
         raise DeviceError("refused")
 
-    monkeypatch.setattr(choice, "Model", refuse)
+    monkeypatch.setattr(choice, "PlannedModel", refuse)
     with pytest.raises(DeviceError, match="refused"):
         _choose(shared, "cpu:2")
 
@@ -263,16 +274,16 @@ def test_load_placed_takes_the_profiles_devices(
     profile.save(tmp_path / "P.json")
     problem = costs_of(graph, profile, specs).problem
     save_placement(tmp_path / "F.json", graph, problem, place(problem, "qd_all"))
-    params = LoadParams(devices=devices, cache=shared.cache, selection_ns=0)
+    params = LoadParams(devices=devices, cache=shared.cache, selection_s=0)
     files = (tmp_path / "F.json", tmp_path / "P.json")
     model = load_placed(shared.path, *files, params, shared.inputs)
     assert model.plan.policy == "qd_all"
     assert model.plan.devices == ("cpu", "emulated:gpu")
     named = {"placement": files[0], "profile": str(files[1]), "inputs": shared.inputs}
-    same = surplus.load(shared.path, devices, cache=shared.cache, selection_ns=0, **named)
+    same = load_planned(shared.path, devices, cache=shared.cache, selection_s=0, **named)
     assert same.plan.policy == "qd_all"
     with pytest.raises(ConfigError, match="a profile goes with a placement"):
-        surplus.load(shared.path, profile=files[1])
+        load_planned(shared.path, profile=files[1])
 
 
 def test_load_with_an_emulated_device(shared: Subject) -> None:

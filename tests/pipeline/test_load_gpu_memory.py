@@ -22,7 +22,7 @@ def dlrm(tmp_path_factory):
 
 def loaded(dlrm, **options):
     path, inputs, cache = dlrm
-    return load(path, DEVICES, "single", inputs=inputs, cache=cache, selection_ns=0, **options)
+    return load(path, DEVICES, "single", inputs=inputs, cache=cache, selection_s=0, **options)
 
 
 def constants_on(model, device):

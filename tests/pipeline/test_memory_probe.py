@@ -40,7 +40,7 @@ def grown_bytes(path: Path, load: LoadParams | None) -> int:
 
 
 def test_large_tensors_are_held_once(path: Path, tmp_path: Path) -> None:
-    load = LoadParams(devices="cpu:1", cache=tmp_path / "cache", selection_ns=0)
+    load = LoadParams(devices="cpu:1", cache=tmp_path / "cache", selection_s=0)
     grown_bytes(path, load)  # makes the plan, which takes runs
     # Alive at once are a, b and c, of which the runtime computes one in place of a.
     assert grown_bytes(path, load) < 3.5 * TENSOR_BYTES
@@ -57,7 +57,7 @@ def test_pages_that_two_sessions_map_count_once(
         return found | {"steady": plain if params.load is None else steady}
 
     monkeypatch.setattr("surplus.engine.pipeline.memory_report.probe_apart", probed)
-    load = LoadParams(devices="cpu:1", cache=tmp_path / "cache", selection_ns=0)
+    load = LoadParams(devices="cpu:1", cache=tmp_path / "cache", selection_s=0)
     report = memory_report(path, load, {"x": np.ones(SIZE, np.float32)}, queries=1)
     assert report["ratio"] == {"peak": 0.5, "resident": 0.5}
 

@@ -77,12 +77,12 @@ def test_a_program_that_is_no_python_is_never_started_anew(
 
 def test_off_measures_nothing(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     from surplus.engine.pipeline import learning
-    from surplus.engine.pipeline.load import load
+    from surplus.engine.pipeline.load import load_planned
 
     monkeypatch.setattr(learning, "learn", None)
-    options: dict[str, Any] = {"devices": "cpu:2", "cache": subject.cache, "selection_ns": 0}
-    model = load(subject.path, tune="off", **options)
+    options: dict[str, Any] = {"devices": "cpu:2", "cache": subject.cache, "selection_s": 0}
+    model = load_planned(subject.path, tune="off", **options)
     assert model.run(subject.inputs)
     assert not model.graph.source_hash, "nobody has read it"
-    measured = load(subject.path, inputs=subject.inputs, tune="now", **options)
-    assert load(subject.path, tune="off", **options).plan.segments == measured.plan.segments
+    measured = load_planned(subject.path, inputs=subject.inputs, tune="now", **options)
+    assert load_planned(subject.path, tune="off", **options).plan.segments == measured.plan.segments

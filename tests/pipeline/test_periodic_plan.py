@@ -20,7 +20,7 @@ from surplus.engine.planning.first_plans import whole_models
 from surplus.engine.planning.periodic_plan import periodic
 from surplus.engine.planning.stages import Costs, plan_of, read_model
 from surplus.engine.planning.throughput_candidates import balanced, crowd, judge, promising
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.queueing import Queueing
 from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from surplus.engine.runtime.throughput_switch import Departure
@@ -65,7 +65,7 @@ def costs_of(graph: Graph) -> Costs:
     return Costs(problem, replace(ServiceTimes.of(problem), problem=problem))
 
 
-def chosen(graph: Graph, machine: _core.Machine) -> tuple[Model, ThroughputPlan]:
+def chosen(graph: Graph, machine: _core.Machine) -> tuple[PlannedModel, ThroughputPlan]:
     """A model that is one segment of the GPU, and what the search promises most of beside it.
 
     That it is measured to be better is not asked: a busy machine would have a say.
@@ -78,7 +78,7 @@ def chosen(graph: Graph, machine: _core.Machine) -> tuple[Model, ThroughputPlan]
     held = (best.busiest, best.busiest_ns, mine.busiest, mine.busiest_ns)
     grounds = Grounds(crowd(mine, best), *held, 1.0, found.interval_ns, found.in_flight)
     many = ThroughputPlan(plan_of(graph, costs, found.candidate, "test"), grounds)
-    return Model(graph, plan_of(graph, costs, whole, "test"), machine), many
+    return PlannedModel(graph, plan_of(graph, costs, whole, "test"), machine), many
 
 
 def schedule_of(graph: Graph, found: ThroughputPlan) -> PeriodicSchedule:
@@ -118,7 +118,7 @@ def test_the_core_runs_the_periodic_schedule(
     in_order = sorted(range(len(segments)), key=lambda index: segments[index].rank)
     assert [starts[index] for index in in_order] == sorted(starts.values())
 
-    overlapping = Model(graph, model.plan, machine, Departure.ALWAYS, throughput_plan=found)
+    overlapping = PlannedModel(graph, model.plan, machine, Departure.ALWAYS, throughput_plan=found)
     assert rooms == [Queueing.window(schedule.in_flight)]
     right = model.run(shared.inputs)
     before, of_query = executed(machine), Counter(segment.device for segment in segments)
@@ -132,7 +132,7 @@ def test_the_core_runs_the_periodic_schedule(
     assert rest == 0
     assert QUERIES / 2 < queries < QUERIES, "the first found nobody, and ran the model's own plan"
     assert ran[GPU] == queries * of_query[GPU] + (QUERIES - queries)
-    traced = Model(graph, found.plan, machine)
+    traced = PlannedModel(graph, found.plan, machine)
     traced.run(shared.inputs, traced=True)
     devices = {span.name: span.resource for span in traced.timeline() if span.kind != "copy"}
     assert devices == {s.name: found.plan.devices[s.device] for s in segments}

@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-import surplus
 from surplus.engine import _core
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import PlacementError
 from surplus.engine.explain.flights import NodeField
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.placement_file import save_placement
 from surplus.engine.planning.stages import costs_of, measure, place, read_model
 from surplus.engine.planning.whole_plan import whole_plan
 from surplus.engine.profiling.costs import problem_of
 from surplus.engine.profiling.profile import Profile
 from surplus.engine.runtime import flight_log
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.coarse import coarse_problem
 from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
 from surplus.placement import Placement, Problem, check
@@ -44,17 +44,17 @@ class Placed:
         self.profile.save(folder / "P.json")
         self.problem: Problem = problem_of(self.graph, self.profile, self.specs, widths=True)
 
-    def load(self, placement: Placement, **options: Any) -> Model:
+    def load(self, placement: Placement, **options: Any) -> PlannedModel:
         save_placement(self._folder / "F.json", self.graph, self.problem, placement)
         files = {"placement": self._folder / "F.json", "profile": self._folder / "P.json"}
-        quick = {"cache": self.subject.cache, "selection_ns": 0, "kernels": "onnxruntime"}
+        quick = {"cache": self.subject.cache, "selection_s": 0, "kernels": "onnxruntime"}
         asked = {"inputs": self.subject.inputs, **files, **quick, **options}
-        return surplus.load(self.subject.path, **asked)
+        return load_planned(self.subject.path, **asked)
 
     def whole(self) -> Mapping[str, Any]:
         """Answers of the whole model in one session."""
         plan = whole_plan(self.graph, self.specs)
-        return Model(self.graph, plan, machine_for(self.specs)).run(self.subject.inputs)
+        return PlannedModel(self.graph, plan, machine_for(self.specs)).run(self.subject.inputs)
 
 
 @pytest.fixture(params=["cpu:2", "cpu:3", "cpu:2,emulated:gpu"])
@@ -62,7 +62,7 @@ def prepared(shared: Subject, request: pytest.FixtureRequest, tmp_path: Path) ->
     return Placed(shared, request.param, tmp_path)
 
 
-def check_runs_as_planned(model: Model, placement: Placement) -> None:
+def check_runs_as_planned(model: PlannedModel, placement: Placement) -> None:
     """Each segment is where its tasks are, and as wide as each of them."""
     for segment in model.plan.segments:
         for task in segment.tasks:
@@ -70,7 +70,7 @@ def check_runs_as_planned(model: Model, placement: Placement) -> None:
             assert segment.width == placement.width_of[task]
 
 
-def ran(model: Model, inputs: Mapping[str, Any]) -> dict[str, int]:
+def ran(model: PlannedModel, inputs: Mapping[str, Any]) -> dict[str, int]:
     """Lanes that each segment of a query took, as the core recorded it."""
     flight_log.record()
     began_ns = time.monotonic_ns()

@@ -19,7 +19,7 @@ from surplus.engine.pipeline.load import load
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.on_machine import machine_of, recovery_of
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.replicas import replica
 from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from surplus.engine.runtime.throughput_switch import Departure
@@ -50,7 +50,7 @@ def graph(shared: Subject) -> Graph:
 
 @pytest.fixture
 def right(shared: Subject) -> dict[str, Any]:
-    plain = load(shared.path, "cpu:1", cache=shared.cache, selection_ns=0, reuse=False)
+    plain = load(shared.path, "cpu:1", cache=shared.cache, selection_s=0, reuse=False)
     return plain.run(shared.inputs)
 
 
@@ -63,8 +63,8 @@ def throughput_plan(graph: Graph) -> ThroughputPlan:
     return ThroughputPlan(on_first(graph), GROUNDS, HOMES)
 
 
-def model_of(graph: Graph, params: LoadParams) -> Model:
-    return Model(
+def model_of(graph: Graph, params: LoadParams) -> PlannedModel:
+    return PlannedModel(
         graph,
         plan_in_turns(graph, params.specs()),
         machine_of(params),
@@ -179,7 +179,7 @@ def test_where_bits_must_stay_it_is_the_same_plan_elsewhere_or_none(
     for plan, is_used in ((on_first(graph), same), (plan_in_turns(graph, params.specs()), False)):
         machine = machine_of(params)
         recovery = recovery_of(params)
-        model = Model(graph, plan, machine, allowed, recovery, throughput_plan(graph))
+        model = PlannedModel(graph, plan, machine, allowed, recovery, throughput_plan(graph))
         assert (model.throughput_plan is not None) == is_used
         if is_used:
             assert model._switch is not None
@@ -193,7 +193,9 @@ def test_the_last_copy_is_the_plan_itself(graph: Graph, shared: Subject) -> None
     params = LoadParams(devices=NAMES_OF_TWO, on_device_loss="cpu", emulation=emulation)
     plan = plan_in_turns(graph, params.specs(), on=("cpu", "emulated:a"))
     given = ThroughputPlan(plan, GROUNDS, ((0, 2, 2),))
-    model = Model(graph, plan, machine_of(params), Departure.SAME_BITS, recovery_of(params), given)
+    model = PlannedModel(
+        graph, plan, machine_of(params), Departure.SAME_BITS, recovery_of(params), given
+    )
     assert model.throughput_plan is not None
     for _ in range(IN_FLIGHT):
         with suppress(ExecutionError):

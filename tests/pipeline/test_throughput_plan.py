@@ -22,7 +22,7 @@ from surplus.engine.planning.plan_question import question_of
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plan import StoredPlan, plan_path, read_plan, write_plan
 from surplus.engine.planning.throughput_search import ThroughputSearch
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from surplus.engine.runtime.throughput_switch import Departure, ThroughputSwitch
 from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
@@ -57,7 +57,7 @@ def graph(shared: Subject) -> Graph:
 
 @pytest.fixture
 def right(shared: Subject) -> dict[str, Any]:
-    plain = load(shared.path, "cpu:1", cache=shared.cache, selection_ns=0, reuse=False)
+    plain = load(shared.path, "cpu:1", cache=shared.cache, selection_s=0, reuse=False)
     return plain.run(shared.inputs)
 
 
@@ -68,7 +68,7 @@ def pair(graph: Graph) -> tuple[Plan, ThroughputPlan]:
     )
 
 
-def executed(model: Model, ask: Callable[[], None]) -> int:
+def executed(model: PlannedModel, ask: Callable[[], None]) -> int:
     """Segments that all devices ran meanwhile."""
     machine = machine_for(LoadParams(devices=DEVICES).specs())
 
@@ -85,7 +85,7 @@ def check(found: dict[str, Any], right: dict[str, Any]) -> None:
         np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6)
 
 
-def overlapped(model: Model, inputs: Any, right: dict[str, Any]) -> None:
+def overlapped(model: PlannedModel, inputs: Any, right: dict[str, Any]) -> None:
     for future in [model.submit(inputs) for _ in range(IN_FLIGHT)]:
         check(future.result(), right)
 
@@ -93,11 +93,11 @@ def overlapped(model: Model, inputs: Any, right: dict[str, Any]) -> None:
 def test_queries_that_overlap_are_answered_by_it(graph: Graph, shared: Subject, right) -> None:
     plan, throughput_plan = pair(graph)
     machine = machine_for(LoadParams(devices=DEVICES).specs())
-    model = Model(graph, plan, machine, Departure.ALWAYS, throughput_plan=throughput_plan)
+    model = PlannedModel(graph, plan, machine, Departure.ALWAYS, throughput_plan=throughput_plan)
     assert model.throughput_plan is throughput_plan
     alone = executed(model, lambda: check(model.run(shared.inputs), right))
     many = executed(model, lambda: overlapped(model, shared.inputs, right))
-    plain = Model(graph, plan, machine, Departure.SAME_BITS, throughput_plan=throughput_plan)
+    plain = PlannedModel(graph, plan, machine, Departure.SAME_BITS, throughput_plan=throughput_plan)
     assert plain.throughput_plan is None
     of_plan = executed(plain, lambda: overlapped(plain, shared.inputs, right))
     assert of_plan == IN_FLIGHT * alone
@@ -107,7 +107,7 @@ def test_queries_that_overlap_are_answered_by_it(graph: Graph, shared: Subject, 
 def test_one_caller_after_the_other_never_meets_it(graph: Graph, shared: Subject, right) -> None:
     plan, throughput_plan = pair(graph)
     machine = machine_for(LoadParams(devices=DEVICES).specs())
-    model = Model(graph, plan, machine, Departure.ALWAYS, throughput_plan=throughput_plan)
+    model = PlannedModel(graph, plan, machine, Departure.ALWAYS, throughput_plan=throughput_plan)
     once = executed(model, lambda: check(model.run(shared.inputs), right))
 
     def again() -> None:
@@ -131,7 +131,7 @@ def test_a_load_that_finds_one_opens_it_once(
 
     monkeypatch.setattr(ThroughputSwitch, "prepare", counted)
     monkeypatch.setattr(ThroughputSearch, "best", lambda *_: throughput_plan)
-    params = LoadParams(DEVICES, cache=shared.cache, same_bits=False, reuse=reuse)
+    params = LoadParams(DEVICES, cache=shared.cache, relaxed_numerics=True, reuse=reuse)
     model = load_with(shared.path, params, shared.inputs)
     assert model.throughput_plan is not None
     assert len(opened) == 1
@@ -145,7 +145,7 @@ def test_it_stays_as_long_as_its_devices_do(
     emulation = EmulationParams(lose_at=lose_at)  # in its second query, on a machine of its own
     params = LoadParams(devices=DEVICES, on_device_loss=choice, emulation=emulation)
     plan, throughput_plan = pair(graph)
-    model = Model(
+    model = PlannedModel(
         graph, plan, machine_of(params), Departure.ALWAYS, recovery_of(params), throughput_plan
     )
     check(model.run(shared.inputs), right)
@@ -155,7 +155,7 @@ def test_it_stays_as_long_as_its_devices_do(
     assert (model.throughput_plan is throughput_plan) == stays
 
 
-PARAMS: dict[str, Any] = {"devices": DEVICES, "selection_ns": 0, "same_bits": False}
+PARAMS: dict[str, Any] = {"devices": DEVICES, "selection_s": 0, "same_bits": False}
 
 
 def stored(shared: Subject, graph: Graph, kept: StoredPlan) -> LoadParams:
@@ -188,7 +188,7 @@ def test_plans_that_were_stored_before_there_were_any_still_load(
 def test_a_plan_that_may_have_none_is_another_plan() -> None:
     may = LoadParams(**PARAMS).plan_options()
     assert may == {"throughput_plan": True}
-    for other in ({"same_bits": True}, {"slice_ms": 1.0}, {"devices": "cpu:2"}):
+    for other in ({"relaxed_numerics": False}, {"slice_s": 0.001}, {"devices": "cpu:2"}):
         assert "throughput_plan" not in LoadParams(**{**PARAMS, **other}).plan_options()
 
 

@@ -15,22 +15,22 @@ import pytest
 
 from surplus.engine.errors import ConfigError
 from surplus.engine.pipeline import making as module
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.pipeline.making import tune_with
 from surplus.engine.planning import plan_question
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plan import StoredPlan, plan_path, write_plan
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.constant_costs import constant_problem, sliced_plan
 from tests.pipeline.subject import Subject
 
 TUNE_S = 0.3
 
 
-def _load(subject: Subject, **options: Any) -> Model:
-    given = {"devices": "cpu:2", "selection_ns": 0, "inputs": subject.inputs} | options
-    return load(subject.path, cache=subject.cache, **given)
+def _load(subject: Subject, **options: Any) -> PlannedModel:
+    given = {"devices": "cpu:2", "selection_s": 0, "inputs": subject.inputs} | options
+    return load_planned(subject.path, cache=subject.cache, **given)
 
 
 def _document(path: Path) -> dict[str, Any]:

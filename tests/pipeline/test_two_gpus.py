@@ -15,7 +15,7 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.stages import Costs, candidates, place, plan_of, read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.service import ServiceTimes
 from surplus.placement.problem import Problem
 from tests.constant_costs import constant_problem
@@ -54,7 +54,7 @@ def problem_on_both(graph: Graph) -> Problem:
     return replace(problem, tasks=tasks)
 
 
-def planned(graph: Graph, policy: str) -> Model:
+def planned(graph: Graph, policy: str) -> PlannedModel:
     """The plan that is predicted to be the fastest, of a policy's placement."""
     problem = problem_on_both(graph)
     costs = Costs(problem, ServiceTimes.of(problem))
@@ -62,10 +62,10 @@ def planned(graph: Graph, policy: str) -> Model:
         candidates(costs, place(problem, policy)), key=lambda found: found.predicted.makespan_ns
     )
     machine = machine_for(LoadParams(devices=DEVICES).specs())
-    return Model(graph, plan_of(graph, costs, best, policy), machine)
+    return PlannedModel(graph, plan_of(graph, costs, best, policy), machine)
 
 
-def used(model: Model) -> set[str]:
+def used(model: PlannedModel) -> set[str]:
     return {model.plan.devices[segment.device] for segment in model.plan.segments}
 
 
@@ -85,6 +85,6 @@ def test_one_of_them_is_enough_where_both_are_not_worth_it(file: Path) -> None:
 @pytest.mark.parametrize("policy", ["auto", "single"])
 def test_it_is_loaded_on_both(file: Path, right: dict[str, np.ndarray], policy: str) -> None:
     """Measured, placed, and compared with others: which plan wins is the machine's."""
-    model = surplus.load(file, DEVICES, policy, cache=file.parent / "cache", selection_ns=0)
+    model = surplus.load(file, DEVICES, policy, cache=file.parent / "cache", selection_s=0)
     assert model.plan.devices == ("cpu", "emulated:a", "emulated:b")
     check(model.run(models.example_inputs("fork_join", **BRANCHES)), right)

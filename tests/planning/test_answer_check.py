@@ -22,7 +22,7 @@ from surplus.engine.planning.answer_check import AnswerCheck
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.placement_file import save_placement
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from surplus.placement.placement import Placement
 from tests.constant_costs import constant_problem, scattered_plan, sliced_plan
@@ -55,8 +55,10 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return names
 
 
-def _model(graph: Graph) -> Model:
-    return Model(graph, sliced_plan(graph, constant_problem(graph, SPECS), 3), machine_for(SPECS))
+def _model(graph: Graph) -> PlannedModel:
+    return PlannedModel(
+        graph, sliced_plan(graph, constant_problem(graph, SPECS), 3), machine_for(SPECS)
+    )
 
 
 def _right(subject: Subject) -> dict[str, Any]:
@@ -68,7 +70,7 @@ def test_right_plans_pass(graph: Graph, subject: Subject, caplog: pytest.LogCapt
     assert check.accepts(_model(graph))
     specs = parse_devices("cpu:1,emulated:gpu")
     scattered = scattered_plan(graph, constant_problem(graph, specs), 1)
-    assert check.accepts(Model(graph, scattered, machine_for(specs)))
+    assert check.accepts(PlannedModel(graph, scattered, machine_for(specs)))
     assert not check.found_wrong
     assert caplog.text == ""
     assert check.note()["difference"] < 1e-4
@@ -86,7 +88,7 @@ def test_a_planted_wrong_segment_is_named(
     assert any(f"makes tensor {name!r} wrong" in line for name in planted)
 
 
-def _placed(subject: Subject, graph: Graph, tmp_path: Path) -> Model:
+def _placed(subject: Subject, graph: Graph, tmp_path: Path) -> PlannedModel:
     """Under a placement that uses both devices, so that every plan of it is cut."""
     specs = parse_devices("cpu:1,emulated:gpu")
     problem = constant_problem(graph, specs)
@@ -198,7 +200,7 @@ def test_what_has_no_right_answer_is_not_compared(
     check = AnswerCheck(graph, {"x": np.ones(4, np.float32)}, SPECS)
     plan = sliced_plan(graph, constant_problem(graph, SPECS), 2)
     with caplog.at_level(logging.WARNING):
-        assert check.accepts(Model(graph, plan, machine_for(SPECS)))
+        assert check.accepts(PlannedModel(graph, plan, machine_for(SPECS)))
 
 
 def test_a_device_that_replays_has_no_answers_of_its_own(graph: Graph, subject: Subject) -> None:

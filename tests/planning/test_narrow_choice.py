@@ -18,7 +18,7 @@ from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.narrow_choice import narrow_choice
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.throughput_switch import busy_plan, whole_segment
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import per_task
@@ -46,22 +46,22 @@ def job_of(graph: Graph, **params: Any) -> PlanJob:
     return PlanJob(graph, LoadParams(DEVICES, kernels="onnxruntime", **params), INPUTS)
 
 
-def cut_model(job: PlanJob) -> Model:
+def cut_model(job: PlanJob) -> PlannedModel:
     """Two segments, of a second each as far as is known."""
     problem = constant_problem(job.graph, parse_devices(DEVICES))
     placement = Placement((0, 0), (0, 1), "test")
     plan = plan_of_groups(job.graph, per_task(problem, placement), "test")
     slow = tuple(replace(segment, service_ns=10**9) for segment in plan.segments)
-    return Model(job.graph, replace(plan, segments=slow), job.machine)
+    return PlannedModel(job.graph, replace(plan, segments=slow), job.machine)
 
 
 def builder_of(graph: Graph, job: PlanJob) -> Callable[[Plan], ModelContender]:
-    return lambda plan: ModelContender(Model(graph, plan, job.machine), INPUTS)
+    return lambda plan: ModelContender(PlannedModel(graph, plan, job.machine), INPUTS)
 
 
 @pytest.mark.parametrize("same_bits", [True, False])
 def test_the_whole_model_on_one_lane(graph: Graph, same_bits: bool) -> None:
-    job = job_of(graph, same_bits=same_bits)
+    job = job_of(graph, relaxed_numerics=not same_bits)
     narrow = narrow_choice(job, cut_model(job), builder_of(graph, job))
     assert narrow is not None
     (segment,) = narrow.segments
@@ -73,7 +73,7 @@ def test_not_with_other_bits_unless_any_will_do(graph: Graph, tmp_path: Path) ->
     other = graph_of("Abs", tmp_path)
     job = job_of(graph)
     assert narrow_choice(job, cut_model(job), builder_of(other, job)) is None
-    job = job_of(graph, same_bits=False)
+    job = job_of(graph, relaxed_numerics=True)
     assert narrow_choice(job, cut_model(job), builder_of(other, job)) is not None
 
 
@@ -88,7 +88,7 @@ def test_not_where_it_is_more_work(graph: Graph) -> None:
 def test_not_where_it_is_refused_or_slices_are_meant_to_stay(graph: Graph) -> None:
     job = job_of(graph)
     assert narrow_choice(job, cut_model(job), lambda plan: None) is None
-    job = job_of(graph, slice_ms=2.0)
+    job = job_of(graph, slice_s=0.002)
     assert narrow_choice(job, cut_model(job), builder_of(graph, job)) is None
 
 

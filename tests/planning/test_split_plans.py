@@ -20,7 +20,7 @@ from surplus.engine.planning.stages import Costs, candidates, plan_of, read_mode
 from surplus.engine.planning.stored_plan import StoredPlan, read_plan, write_plan
 from surplus.engine.report.explanation import explain
 from surplus.engine.runtime.lowering import prepack_plan
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import Candidate, split_batches
 from surplus.engine.segmentation.service import ServiceTimes
@@ -60,7 +60,7 @@ def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Subject:
 
 def answer(graph: Graph, plan: Plan, inputs: dict[str, Any], lanes: int = 2) -> dict[str, Any]:
     machine = machine_for(parse_devices(f"cpu:{lanes}"))
-    return Model(graph, plan, machine).run(inputs)
+    return PlannedModel(graph, plan, machine).run(inputs)
 
 
 @pytest.mark.parametrize("lanes", [2, 3])
@@ -145,7 +145,7 @@ def test_weights_are_shared_by_shards(graph: Graph) -> None:
 
 def test_timelines_show_shards(graph: Graph, dlrm: Subject) -> None:
     plan = split_plan(graph)
-    model = Model(graph, plan, machine_for(TWO))
+    model = PlannedModel(graph, plan, machine_for(TWO))
     model.run(dlrm.inputs, traced=True)
     for timeline in (plan.predicted, model.timeline()):
         names = {span.name for span in timeline if span.kind is not SpanKind.COPY}

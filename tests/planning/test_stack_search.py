@@ -207,5 +207,5 @@ def test_a_bad_number_is_named(value: int) -> None:
 
 def test_what_others_chose_is_what_the_model_uses() -> None:
     found = Stacks("it gains nothing")
-    use = LoadParams(max_batch=4, same_bits=False).stacks(found)
+    use = LoadParams(max_batch=4, relaxed_numerics=True).stacks(found)
     assert (use.found, use.any_bits, use.max_rows) == (found, True, 4)

@@ -12,14 +12,14 @@ import pytest
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning import stored_plan, unused_plans
 from surplus.engine.planning.plan_question import question_of
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plan import StoredPlan, write_plan
 from surplus.engine.planning.unused_plans import remove_unused_files
 from surplus.engine.runtime.lowering import prepack_plan
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.segment_files import segment_file_name
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.store.folder_lock import files_in_use
@@ -44,9 +44,9 @@ def _store(graph: Graph, plan: Plan, number: int = 0) -> Path:
     return path
 
 
-def _built(graph: Graph, plan: Plan) -> Model:
+def _built(graph: Graph, plan: Plan) -> PlannedModel:
     prepack_plan(graph, plan)
-    return Model(graph, plan, machine_for(SPECS))
+    return PlannedModel(graph, plan, machine_for(SPECS))
 
 
 def _files(graph: Graph) -> set[str]:
@@ -54,8 +54,8 @@ def _files(graph: Graph) -> set[str]:
 
 
 def test_rejected_candidates_leave_nothing_but_the_runners_up(subject: Subject) -> None:
-    options: dict[str, Any] = {"devices": "cpu:2", "selection_ns": 0, "cache": subject.cache}
-    model = load(subject.path, inputs=subject.inputs, finalists=4, **options)
+    options: dict[str, Any] = {"devices": "cpu:2", "selection_s": 0, "cache": subject.cache}
+    model = load_planned(subject.path, inputs=subject.inputs, finalists=4, **options)
     assert model.judgement is not None
     plans = [model.plan, *(runner_up.read() for runner_up in model.judgement.runners_up)]
     named = {segment_file_name(s) for p in plans if len(p.segments) > 1 for s in p.segments}
@@ -125,9 +125,9 @@ def test_of_many_plans_the_last_used_stay(graph: Graph, monkeypatch: pytest.Monk
 
 
 def test_using_a_plan_makes_it_new(subject: Subject) -> None:
-    options: dict[str, Any] = {"devices": "cpu:2", "selection_ns": 0, "cache": subject.cache}
-    load(subject.path, inputs=subject.inputs, **options)
+    options: dict[str, Any] = {"devices": "cpu:2", "selection_s": 0, "cache": subject.cache}
+    load_planned(subject.path, inputs=subject.inputs, **options)
     (path,) = subject.plans()
     os.utime(path, (1, 1))
-    load(subject.path, inputs=subject.inputs, **options)
+    load_planned(subject.path, inputs=subject.inputs, **options)
     assert path.stat().st_mtime > 1

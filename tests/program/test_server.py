@@ -31,12 +31,12 @@ def lenet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model(lenet: Path) -> surplus.Model:
-    return surplus.load(lenet, devices="cpu:1", policy="single", selection_ns=0)
+    return surplus.load(lenet, devices="cpu:1", placement_policy="single", selection_s=0)
 
 
 @pytest.fixture
 def server(model: surplus.Model, lenet: Path) -> Iterator[surplus.Server]:
-    lazy = surplus.LazyModel(lenet, LoadParams(devices="cpu:1", policy="single"))
+    lazy = surplus.LazyModel(lenet, LoadParams(devices="cpu:1", placement_policy="single"))
     with surplus.Server({"now": model, "late": lazy}, port=0, http_port=0) as server:
         yield server
 

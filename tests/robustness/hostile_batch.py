@@ -20,7 +20,7 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import EngineError
 from surplus.engine.planning.stages import example_inputs, read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.constant_costs import constant_problem, scattered_plan
 
 MEMORY_BYTES = 16 << 30
@@ -41,8 +41,8 @@ def answer(path: Path, cache: Path) -> str:
     graph = read_model(path, cache)
     problem = constant_problem(graph, DEVICES)
     try:
-        model = Model(graph, scattered_plan(graph, problem, seed=0), machine_for(DEVICES))
-        outputs = model.run(example_inputs(graph, path), timeout=QUERY_S)
+        model = PlannedModel(graph, scattered_plan(graph, problem, seed=0), machine_for(DEVICES))
+        outputs = model.run(example_inputs(graph, path), timeout_s=QUERY_S)
     except EngineError as error:
         return f"{type(error).__name__}: {error}"
     assert list(outputs) == [spec.name for spec in model.outputs]

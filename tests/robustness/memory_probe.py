@@ -20,7 +20,7 @@ from surplus.engine.devices.machine_memory import resident_bytes
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.constant_costs import constant_problem, scattered_plan, sliced_plan
 
 WARM_UP = 3_000
@@ -34,7 +34,7 @@ def steady(path: Path, inputs: dict[str, Any], devices: str) -> list[int]:
     graph = read_model(path, path.parent / "cache")
     specs = parse_devices(devices)
     plan = scattered_plan(graph, constant_problem(graph, specs), seed=0)
-    model = Model(graph, plan, machine_for(specs))
+    model = PlannedModel(graph, plan, machine_for(specs))
     found = []
     for count in (WARM_UP, QUERIES):
         for _ in range(count // IN_FLIGHT):
@@ -51,7 +51,7 @@ def held(path: Path, inputs: dict[str, Any], segments: int, devices: str) -> lis
     plan = sliced_plan(graph, constant_problem(graph, specs), segments)
     machine = machine_for(specs)
     before = resident_bytes()
-    model = Model(graph, plan, machine)
+    model = PlannedModel(graph, plan, machine)
     for _ in range(FEW):
         model.run(inputs)
     return [before, resident_bytes()]

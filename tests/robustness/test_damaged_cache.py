@@ -58,7 +58,7 @@ def test_what_sessions_map_is_proven(
     inputs = dict(models.example_inputs(name, **sizes))
 
     def answer() -> dict[str, Any]:
-        options: dict[str, Any] = {"selection_ns": 0, "cache": tmp_path / "cache"}
+        options: dict[str, Any] = {"selection_s": 0, "cache": tmp_path / "cache"}
         return surplus.load(path, "cpu:1", inputs=inputs, **options).run(inputs)
 
     right = answer()
@@ -74,6 +74,6 @@ def test_what_sessions_map_is_proven(
 
 def test_nothing_of_the_cache_is_for_others(tmp_path: Path) -> None:
     path = models.save(models.build("lenet"), tmp_path / "lenet.onnx")
-    surplus.load(path, "cpu:1", cache=tmp_path / "cache", selection_ns=0)
+    surplus.load(path, "cpu:1", cache=tmp_path / "cache", selection_s=0)
     cache = tmp_path / "cache"
     assert [p for p in (cache, *cache.rglob("*")) if p.stat().st_mode & 0o077] == []

@@ -17,7 +17,8 @@ from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError, DeadlineError, ExecutionError
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Future, Model
+from surplus.engine.runtime.future import Future
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.segmenter import per_task
 from surplus.placement.placement import Placement
 from tests.constant_costs import constant_problem, plan_of_groups
@@ -48,7 +49,7 @@ def right(graph: Graph, inputs: dict[str, Any]) -> np.ndarray:
 
 def _model(
     graph: Graph, emulation: EmulationParams | None = None, service_ns: int = 1_000
-) -> Model:
+) -> PlannedModel:
     """The chain, its tasks on the CPU and the emulated device in turn."""
     specs = parse_devices(DEVICES)
     problem = constant_problem(graph, specs)
@@ -56,7 +57,7 @@ def _model(
     turns = Placement(tuple(i % 2 for i in range(count)), tuple(range(count)), "in turn")
     plan = plan_of_groups(graph, per_task(problem, turns), turns.policy)
     charged = tuple(replace(segment, service_ns=service_ns) for segment in plan.segments)
-    return Model(graph, replace(plan, segments=charged), machine_for(specs, emulation))
+    return PlannedModel(graph, replace(plan, segments=charged), machine_for(specs, emulation))
 
 
 def test_a_failing_segment_ends_its_own_run_only(
@@ -94,7 +95,7 @@ def test_a_device_that_refuses_its_segments(graph: Graph) -> None:
 
 
 @pytest.fixture
-def stuck(graph: Graph) -> Iterator[Model]:
+def stuck(graph: Graph) -> Iterator[PlannedModel]:
     """A model whose second segment never ends, on a machine of its own."""
     emulation = EmulationParams(submit_ns=next(_UNUSED_SUBMIT_NS))
     yield _model(graph, emulation, NEVER_NS)
@@ -104,7 +105,9 @@ def stuck(graph: Graph) -> Iterator[Model]:
 _UNUSED_SUBMIT_NS = iter(range(11_000, 12_000))
 
 
-def test_cancel_ends_a_run_whose_segment_is_busy(stuck: Model, inputs: dict[str, Any]) -> None:
+def test_cancel_ends_a_run_whose_segment_is_busy(
+    stuck: PlannedModel, inputs: dict[str, Any]
+) -> None:
     future = stuck.submit(inputs)
     assert not future.done()
     future.cancel()
@@ -112,7 +115,9 @@ def test_cancel_ends_a_run_whose_segment_is_busy(stuck: Model, inputs: dict[str,
         future.result()
 
 
-def test_timeout_of_a_result_leaves_the_run_going(stuck: Model, inputs: dict[str, Any]) -> None:
+def test_timeout_of_a_result_leaves_the_run_going(
+    stuck: PlannedModel, inputs: dict[str, Any]
+) -> None:
     future = stuck.submit(inputs)
     with pytest.raises(TimeoutError):
         future.result(timeout=0.01)
@@ -122,9 +127,9 @@ def test_timeout_of_a_result_leaves_the_run_going(stuck: Model, inputs: dict[str
         future.result()
 
 
-def test_timeout_of_a_run_cancels_it(stuck: Model, inputs: dict[str, Any]) -> None:
+def test_timeout_of_a_run_cancels_it(stuck: PlannedModel, inputs: dict[str, Any]) -> None:
     with pytest.raises(DeadlineError):
-        stuck.run(inputs, timeout=0.01)
+        stuck.run(inputs, timeout_s=0.01)
 
 
 def test_deadline_ends_a_run_before_its_next_segment(graph: Graph, inputs: dict[str, Any]) -> None:

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-import surplus
 from surplus import models
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg import onnx_reader
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import DeviceError, ModelError
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.store import segments as segment_store
 from tests.constant_costs import constant_problem, scattered_plan
 from tests.robustness.full_disk import refuse_writes
@@ -39,16 +39,16 @@ def inputs() -> dict[str, Any]:
     return dict(models.example_inputs("fork_join", **SMALL))
 
 
-def _load(path: Path, inputs: dict[str, Any], **more: Any) -> Model:
-    options: dict[str, Any] = {"selection_ns": 0, "cache": path.parent / "cache"} | more
-    return surplus.load(path, "cpu:2", inputs=inputs, **options)
+def _load(path: Path, inputs: dict[str, Any], **more: Any) -> PlannedModel:
+    options: dict[str, Any] = {"selection_s": 0, "cache": path.parent / "cache"} | more
+    return load_planned(path, "cpu:2", inputs=inputs, **options)
 
 
-def _cut(graph: Graph) -> Model:
+def _cut(graph: Graph) -> PlannedModel:
     """Every task a segment of its own, some on another device."""
     specs = parse_devices("cpu:1,emulated:gpu")
     plan = scattered_plan(graph, constant_problem(graph, specs), seed=2)
-    return Model(graph, plan, machine_for(specs))
+    return PlannedModel(graph, plan, machine_for(specs))
 
 
 @pytest.mark.parametrize("number", NUMBERS)

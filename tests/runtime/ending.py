@@ -15,7 +15,7 @@ from surplus.engine.values import to_value
 
 path, cache, how = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 image = {"image": np.zeros((1, 1, 28, 28), np.float32)}
-model = surplus.load(path, "cpu:2", cache=cache, selection_ns=0)
+model = surplus.load(path, "cpu:2", cache=cache, selection_s=0)
 asked = threading.Semaphore(0)
 
 
@@ -29,7 +29,7 @@ def ask(number: int) -> None:
     asks = (
         lambda: model.run(image),
         lambda: model.submit(image).result(),
-        lambda: model.run(image, timeout=5),
+        lambda: model.run(image, timeout_s=5),
     )
     for again in itertools.cycle(asks[number:] + asks[:number]):
         asked.release()

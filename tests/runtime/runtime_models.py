@@ -12,7 +12,7 @@ from surplus.engine.devices.machines import EmulationParams, machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.segmenter import per_task
 from surplus.placement.placement import Placement
 from tests.constant_costs import constant_problem, plan_of_groups, whole_plan
@@ -43,7 +43,7 @@ def model_of(
     whole: bool = False,
     service_ns: int = 1_000,
     emulation: EmulationParams | None = None,
-) -> Model:
+) -> PlannedModel:
     """Tasks on the devices in turn, or all in one segment."""
     specs = parse_devices(devices or devices_or("cpu:1"))
     problem = constant_problem(graph, specs)
@@ -57,4 +57,4 @@ def model_of(
     else:
         plan = plan_of_groups(graph, per_task(problem, placement), "in turn")
     charged = tuple(replace(segment, service_ns=service_ns) for segment in plan.segments)
-    return Model(graph, replace(plan, segments=charged), machine_for(specs, emulation))
+    return PlannedModel(graph, replace(plan, segments=charged), machine_for(specs, emulation))

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import surplus
 from surplus import models
 from surplus.engine.errors import ConfigError, InputError, RefusedError
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.runtime.held_lane import HOLD_NS, held_lane
 
 INPUTS = models.example_inputs("lenet")
@@ -25,17 +25,17 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return models.save(models.build("lenet"), tmp_path_factory.mktemp("admission") / "lenet.onnx")
 
 
-def _loaded(path: Path, **more: Any) -> Model:
+def _loaded(path: Path, **more: Any) -> PlannedModel:
     # One call that answers many queries of a flood would hold a light query back.
     alone: dict[str, Any] = {"tune": "now", "max_batch": 0}
-    return surplus.load(path, "cpu:1", cache=path.parent / "cache", **alone, **more)
+    return load_planned(path, "cpu:1", cache=path.parent / "cache", **alone, **more)
 
 
 def test_what_cannot_be_in_time_is_refused_whichever_way_it_is_asked(path: Path) -> None:
-    model = _loaded(path, deadline_ms=1e-5, late="refuse")
+    model = _loaded(path, deadline_s=1e-08, on_late="reject")
     asked = [
         lambda: model.run(INPUTS),
-        lambda: model.run(INPUTS, timeout=60),
+        lambda: model.run(INPUTS, timeout_s=60),
         lambda: model.submit(INPUTS).result(),
         lambda: asyncio.run(model.infer(INPUTS)),
         lambda: model.foresee(),
@@ -50,7 +50,7 @@ def test_what_cannot_be_in_time_is_refused_whichever_way_it_is_asked(path: Path)
 
 
 def test_a_query_may_say_by_when_and_is_refused_for_it(path: Path) -> None:
-    model = _loaded(path, late="refuse")
+    model = _loaded(path, on_late="reject")
     now_ns = time.monotonic_ns()
     for options in ({}, {"outputs": ["logits"]}, {"traced": True}):
         with pytest.raises(RefusedError):
@@ -68,15 +68,15 @@ def test_a_query_may_say_by_when_and_is_refused_for_it(path: Path) -> None:
 
 
 def test_without_deadlines_the_predicted_wait_is_bounded(path: Path) -> None:
-    model = _loaded(path, late="refuse")  # what holds the lane counts
+    model = _loaded(path, on_late="reject")  # what holds the lane counts
     with held_lane(model._machine):
-        model.be_urgent(LoadParams(max_wait_ms=HOLD_NS / 8e6).urgency())
+        model.be_urgent(LoadParams(max_wait_s=HOLD_NS / 8e9).urgency())
         with pytest.raises(RefusedError, match="longer than it may") as refused:
             model.submit(INPUTS).result()
         assert 0 < refused.value.by_ns < HOLD_NS
         with pytest.raises(RefusedError, match="longer than it may"):
             model.foresee()
-        model.be_urgent(LoadParams(max_wait_ms=10 * HOLD_NS / 1e6).urgency())
+        model.be_urgent(LoadParams(max_wait_s=10 * HOLD_NS / 1e9).urgency())
         admitted = model.submit(INPUTS)
     assert "logits" in admitted.result()
 
@@ -97,14 +97,14 @@ def test_a_flood_of_one_model_is_not_waited_for_by_another(path: Path) -> None:
 
 
 def test_weights_and_rules_go_along_to_another_plan(path: Path) -> None:
-    model = _loaded(path, deadline_ms=1e-5, late="refuse", weight=2.0)
+    model = _loaded(path, deadline_s=1e-08, on_late="reject", weight=2.0)
     assert model.take_over(model.prepare(model.plan))
     with pytest.raises(RefusedError):
         model.run(INPUTS)
 
 
 def test_what_happens_is_counted(path: Path) -> None:
-    model = _loaded(path, deadline_ms=60_000, late="refuse")
+    model = _loaded(path, deadline_s=60, on_late="reject")
     before = model._machine.stats()["admission"]
     model.run(INPUTS)
     with pytest.raises(RefusedError):
@@ -117,9 +117,9 @@ def test_what_happens_is_counted(path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"late": "drop"}, "late must be one of serve, refuse, got 'drop'"),
-        ({"max_wait_ms": -1.0}, "max_wait_ms must be 0 to"),
-        ({"max_wait_ms": float("nan")}, "max_wait_ms must be 0 to"),
+        ({"on_late": "drop"}, "on_late must be one of serve, reject, got 'drop'"),
+        ({"max_wait_s": -1.0}, "max_wait_s must be 0 to"),
+        ({"max_wait_s": float("nan")}, "max_wait_s must be 0 to"),
         ({"weight": 0.0}, "weight must be 0.01 to 100, got 0.0"),
         ({"weight": float("inf")}, "weight must be 0.01 to 100"),
     ],

@@ -9,14 +9,14 @@ import pytest
 
 from surplus.engine.errors import ExecutionError
 from surplus.engine.report.comparison import PlainSession, compare, largest_difference, repeat
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.runtime.runtime_models import ADD, model_of, read_text
 
 INPUTS = {"x": np.ones((2, 3), np.float32), "shift": np.ones(3, np.float32)}
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Model:
+def model(tmp_path: Path) -> PlannedModel:
     return model_of(read_text(ADD, tmp_path))
 
 
@@ -61,18 +61,18 @@ def test_different_outputs_do_not_compare() -> None:
     assert largest_difference({}, {}) == 0
 
 
-def test_compare(model: Model, tmp_path: Path) -> None:
+def test_compare(model: PlannedModel, tmp_path: Path) -> None:
     found = compare(model, INPUTS, 3, tmp_path / "model.onnx")
     assert found["ratio"] == pytest.approx(found["median_ms"] / found["onnxruntime_ms"])
     assert found["largest_relative_difference"] == 0
     assert found["onnxruntime_threads"] >= 1
 
 
-def test_repeat(model: Model) -> None:
+def test_repeat(model: PlannedModel) -> None:
     assert repeat(model, INPUTS, 3)["median_ms"] > 0
 
 
-def test_a_file_that_onnxruntime_refuses(model: Model, tmp_path: Path) -> None:
+def test_a_file_that_onnxruntime_refuses(model: PlannedModel, tmp_path: Path) -> None:
     (tmp_path / "none.onnx").write_bytes(b"none")
     with pytest.raises(ExecutionError, match="plain ONNX Runtime"):
         PlainSession(model, 1, tmp_path / "none.onnx")

@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-import surplus
 from surplus import models
 from surplus.engine import _core
 from surplus.engine.devices.machines import EmulationParams, close_machines, machine_for
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ConfigError, DeviceError, DeviceLostError, ExecutionError
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.on_machine import recovery_of
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.device_loss import LossGuard, OnDeviceLoss, Recovery
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.constant_costs import plan_in_turns
 
 DEVICES = "cpu:2,emulated:gpu"
@@ -52,26 +52,28 @@ def graph(file: Path) -> Graph:
 def right(graph: Graph) -> np.ndarray:
     params = LoadParams(devices=DEVICES)
     plan = plan_in_turns(graph, params.specs())
-    return Model(graph, plan, machine_for(params.specs())).run(INPUTS)["y"]
+    return PlannedModel(graph, plan, machine_for(params.specs())).run(INPUTS)["y"]
 
 
-def losing(graph: Graph, choice: str, lose_at: int = LENGTH // 2 + 3) -> Model:
+def losing(graph: Graph, choice: str, lose_at: int = LENGTH // 2 + 3) -> PlannedModel:
     """By default its second query loses the device."""
     emulation = EmulationParams(lose_at=lose_at)
     params = LoadParams(devices=DEVICES, on_device_loss=choice, emulation=emulation)
     machine = machine_for(params.specs(), emulation)
-    return Model(graph, plan_in_turns(graph, params.specs()), machine, recovery=recovery_of(params))
+    return PlannedModel(
+        graph, plan_in_turns(graph, params.specs()), machine, recovery=recovery_of(params)
+    )
 
 
-def submitted(model: Model, inputs: Any) -> Any:
+def submitted(model: PlannedModel, inputs: Any) -> Any:
     return model.submit(inputs).result()
 
 
-def inferred(model: Model, inputs: Any) -> Any:
+def inferred(model: PlannedModel, inputs: Any) -> Any:
     return asyncio.run(model.infer(inputs))
 
 
-def lose(model: Model, right: np.ndarray) -> None:
+def lose(model: PlannedModel, right: np.ndarray) -> None:
     np.testing.assert_array_equal(model.run(INPUTS)["y"], right)
     with pytest.raises(ExecutionError, match=r"'emulated:gpu' is lost"):
         model.run(INPUTS)
@@ -132,7 +134,7 @@ def test_all_models_of_a_lost_machine_go_on(graph: Graph, right: np.ndarray) -> 
     np.testing.assert_array_equal(second.submit(INPUTS).result()["y"], right)
 
 
-@pytest.mark.parametrize("ask", [Model.run, submitted, inferred])
+@pytest.mark.parametrize("ask", [PlannedModel.run, submitted, inferred])
 def test_a_query_that_finds_its_machine_closed_goes_on(
     graph: Graph, right: np.ndarray, monkeypatch: pytest.MonkeyPatch, ask: Callable[..., Any]
 ) -> None:
@@ -197,7 +199,7 @@ def test_a_device_on_which_nothing_opens_again_is_gone_without(
         OnDeviceLoss.RECREATE, lambda names: refusing if len(names) > 1 else cpu, {}
     )
     machine = machine_for(params.specs(), emulation)
-    model = Model(graph, plan_in_turns(graph, params.specs()), machine, recovery=recovery)
+    model = PlannedModel(graph, plan_in_turns(graph, params.specs()), machine, recovery=recovery)
     lose(model, right)
     np.testing.assert_array_equal(model.run(INPUTS)["y"], right)
     assert model.plan.devices == ("cpu",)
@@ -207,10 +209,10 @@ def test_a_device_on_which_nothing_opens_again_is_gone_without(
 def test_a_device_that_loading_loses_is_treated_as_was_chosen(
     file: Path, right: np.ndarray
 ) -> None:
-    def loaded(choice: str) -> Model:
+    def loaded(choice: str) -> PlannedModel:
         emulation = EmulationParams(lose_at=2)
         where = file.parent / f"cache of {choice}"
-        return surplus.load(
+        return load_planned(
             file, DEVICES, "single", cache=where, on_device_loss=choice, emulation=emulation
         )
 
@@ -253,7 +255,7 @@ def test_an_unknown_choice_is_refused() -> None:
 
 
 def test_a_loaded_model_has_the_choice(file: Path) -> None:
-    model = surplus.load(file, DEVICES, cache=file.parent / "cache", on_device_loss="cpu")
+    model = load_planned(file, DEVICES, cache=file.parent / "cache", on_device_loss="cpu")
     assert model._guard is not None
-    plain = surplus.load(file, "cpu:2", cache=file.parent / "cache", on_device_loss="cpu")
+    plain = load_planned(file, "cpu:2", cache=file.parent / "cache", on_device_loss="cpu")
     assert plain._guard is None

@@ -12,7 +12,7 @@ import pytest
 from surplus.engine.devices.machines import EmulationParams, machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.coarse import coarse_problem
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.plan_making import make_plan
@@ -83,7 +83,7 @@ def _with_costs(problem: Problem, emulation: EmulationParams, seed: int) -> Prob
 
 def _measured(graph: Graph, plan: Plan, devices: str, emulation: EmulationParams, want: int):
     """Timelines of queries that replay, until one lasts as long as wanted."""
-    model = Model(graph, plan, machine_for(parse_devices(devices), emulation))
+    model = PlannedModel(graph, plan, machine_for(parse_devices(devices), emulation))
     inputs = {f"x{i}": np.full(4, i, np.float32) for i in range(WIDE)}
     model.run(inputs)  # records the outputs
     found: list[Timeline] = []

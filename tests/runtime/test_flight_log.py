@@ -12,9 +12,10 @@ import surplus
 from surplus import models
 from surplus.engine.errors import ConfigError, UnknownModelError
 from surplus.engine.explain.categories import Category
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.report.late import late_document, late_trace
 from surplus.engine.runtime import flight_log
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.runtime.held_lane import held_lane
 
 INPUTS = models.example_inputs("lenet")
@@ -25,13 +26,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("flights")
 
 
-def _loaded(folder: Path, name: str, network: str = "lenet", **more: Any) -> Model:
+def _loaded(folder: Path, name: str, network: str = "lenet", **more: Any) -> PlannedModel:
     path = models.save(models.build(network), folder / f"{name}.onnx")
-    return surplus.load(path, "cpu:1", cache=folder / "cache", selection_ns=0, **more)
+    return load_planned(path, "cpu:1", cache=folder / "cache", selection_s=0, **more)
 
 
 def test_who_blocks_the_only_lane_is_named(folder: Path) -> None:
-    vad = _loaded(folder, "vad", deadline_ms=1, late="serve")
+    vad = _loaded(folder, "vad", deadline_s=0.001, on_late="serve")
     detector = _loaded(folder, "detector", "squeezenet", priority=1)
     image = models.example_inputs("squeezenet")
     flight_log.record()
@@ -67,7 +68,7 @@ def test_a_look_has_models_recorded_that_are_not_due(folder: Path) -> None:
 
 
 def test_a_model_that_changes_its_plan_keeps_its_name_and_queries(folder: Path) -> None:
-    model = _loaded(folder, "before", deadline_ms=60_000)
+    model = _loaded(folder, "before", deadline_s=60)
     model.run(INPUTS)
     model.be_called("camera")
     model.run(INPUTS)

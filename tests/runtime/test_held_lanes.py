@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import surplus
 from surplus import models
 from surplus.engine import _core
 from surplus.engine.errors import UnavailableError
-from surplus.engine.runtime.model import Model
+from surplus.engine.pipeline.load import load_planned
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.engine.serving.served_model import ModelState, ServedModel
@@ -24,13 +24,13 @@ INPUTS = models.example_inputs("chain", length=3, size=8)
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Model:
+def model(tmp_path: Path) -> PlannedModel:
     file = models.save(models.build("chain", length=3, size=8), tmp_path / "chain.onnx")
-    return surplus.load(file, "cpu:2", cache=tmp_path / "cache")
+    return load_planned(file, "cpu:2", cache=tmp_path / "cache")
 
 
 @pytest.fixture
-def deaf(model: Model) -> Iterator[_core.Plan]:
+def deaf(model: PlannedModel) -> Iterator[_core.Plan]:
     """A plan on the model's machine whose only operator ends when the test does."""
     yield deaf_plan(model._machine)
     release_deaf()
@@ -47,7 +47,7 @@ def hold(deaf: _core.Plan, lanes: int) -> None:
 
 
 def test_a_lane_that_is_held_is_counted_and_its_segment_named(
-    model: Model, deaf: _core.Plan
+    model: PlannedModel, deaf: _core.Plan
 ) -> None:
     assert (model.warning, model.failure) == ("", "")
     hold(deaf, 1)
@@ -61,7 +61,7 @@ def test_a_lane_that_is_held_is_counted_and_its_segment_named(
 
 
 def test_a_model_without_a_lane_is_not_ready_until_one_returns(
-    model: Model, deaf: _core.Plan
+    model: PlannedModel, deaf: _core.Plan
 ) -> None:
     served = ServedModel("chain", "1")
     served.set_ready(ModelExecutor(ServedAlone(model)))

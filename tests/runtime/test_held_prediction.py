@@ -14,7 +14,7 @@ from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.explain.causes import causes_of
 from surplus.engine.runtime.lowering import lower
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.coarse import coarse_problem
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.plan_making import make_plan
@@ -72,7 +72,7 @@ def _measured(graph: Graph, plan: Plan, lanes: int, submit_ns: int) -> Timeline:
     machine = machine_for(
         parse_devices(_devices(lanes)), EmulationParams(submit_ns=submit_ns, slowdown=())
     )
-    model = Model(graph, plan, machine)
+    model = PlannedModel(graph, plan, machine)
     inputs = {t.name: np.full(4, i, np.float32) for i, t in enumerate(graph.summary.inputs)}
     model.run(inputs)  # records the outputs
     for _ in range(TRIES):

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from surplus.engine.devices.machines import EmulationParams, machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError, DeadlineError, EngineError, ExecutionError
-from surplus.engine.runtime.model import Future, Model
+from surplus.engine.runtime.future import Future
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.placement.timeline import SpanKind, Timeline
 from tests.device_lists import devices_or
 from tests.runtime.runtime_models import ADD, NEVER_NS, model_of, read_text
@@ -43,7 +45,7 @@ class Ours:
         self._emulation = EmulationParams(submit_ns=next(_UNUSED_SUBMIT_NS), **emulation)
         self.machine: _core.Machine = machine_for(parse_devices(DEVICES), self._emulation)
 
-    def model(self, service_ns: int = 1_000) -> Model:
+    def model(self, service_ns: int = 1_000) -> PlannedModel:
         return model_of(self._graph, DEVICES, service_ns=service_ns, emulation=self._emulation)
 
     def check_empty(self) -> None:
@@ -116,7 +118,7 @@ def test_deadline(ours: Ours) -> None:
     with pytest.raises(DeadlineError):
         ours.model().submit(_inputs(), deadline_ns=1).result()
     with pytest.raises(DeadlineError, match=r"0\.005 s"):
-        ours.model(NEVER_NS).run(_inputs(), timeout=0.005)
+        ours.model(NEVER_NS).run(_inputs(), timeout_s=0.005)
 
 
 def test_result_in_time_or_not(ours: Ours) -> None:
@@ -131,7 +133,7 @@ def test_result_in_time_or_not(ours: Ours) -> None:
 
 
 def test_timeout_that_is_long_enough(ours: Ours) -> None:
-    _check(ours.model().run(_inputs(), timeout=60))
+    _check(ours.model().run(_inputs(), timeout_s=60))
 
 
 def test_errors_leave_nothing_behind(graph: Graph) -> None:
@@ -164,7 +166,7 @@ def test_awaiting(ours: Ours) -> None:
 
 
 def test_a_closed_model_lets_go_and_refuses(ours: Ours) -> None:
-    with ours.model() as model:
+    with closing(ours.model()) as model:
         future = model.submit(_inputs(3))
         other = model.prepare(model.plan)
         native = model.native

@@ -13,7 +13,7 @@ import pytest
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import InputError
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.runtime.runtime_models import ADD, HEADER, model_of, read_text
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -21,12 +21,12 @@ SHIFT = np.ones(3, np.float32)
 
 
 @pytest.fixture(scope="module", params=["whole", "segments"])
-def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Model:
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> PlannedModel:
     graph = read_text(ADD, tmp_path_factory.mktemp("add"))
     return model_of(graph, whole=request.param == "whole")
 
 
-def test_answer(model: Model) -> None:
+def test_answer(model: PlannedModel) -> None:
     outputs = model.run({"x": X, "shift": SHIFT})
     assert list(outputs) == ["y"]
     np.testing.assert_array_equal(outputs["y"], 1 - X)
@@ -51,7 +51,7 @@ def test_answer(model: Model) -> None:
         ({"x": {"a": 1}, "shift": SHIFT}, "'x': expected float32, got dict"),
     ],
 )
-def test_misfits(model: Model, inputs: dict[str, Any], message: str) -> None:
+def test_misfits(model: PlannedModel, inputs: dict[str, Any], message: str) -> None:
     for ask in (model.run, model.submit):
         with pytest.raises(InputError, match=message) as caught:
             ask(inputs)
@@ -67,17 +67,17 @@ def test_misfits(model: Model, inputs: dict[str, Any], message: str) -> None:
         np.repeat(X, 2, axis=1)[:, ::2],
     ],
 )
-def test_what_fits_otherwise(model: Model, given: Any) -> None:
+def test_what_fits_otherwise(model: PlannedModel, given: Any) -> None:
     np.testing.assert_array_equal(model.run({"x": given, "shift": SHIFT})["y"], 1 - X)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 7])
-def test_dynamic_dimension(model: Model, rows: int) -> None:
+def test_dynamic_dimension(model: PlannedModel, rows: int) -> None:
     x = np.full((rows, 3), 2, np.float32)
     np.testing.assert_array_equal(model.run({"x": x, "shift": SHIFT})["y"], 1 - x)
 
 
-def test_specs(model: Model) -> None:
+def test_specs(model: PlannedModel) -> None:
     assert [(s.name, s.shape, s.optional) for s in model.inputs] == [
         ("x", ("n", 3), False),
         ("shift", (3,), False),
@@ -85,7 +85,7 @@ def test_specs(model: Model) -> None:
     assert [s.name for s in model.outputs] == ["y"]
 
 
-def test_an_unknown_output(model: Model) -> None:
+def test_an_unknown_output(model: PlannedModel) -> None:
     with pytest.raises(InputError, match="unknown output 'z'; there are: y"):
         model.run({"x": X, "shift": SHIFT}, outputs=["z"])
 

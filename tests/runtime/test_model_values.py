@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from surplus.engine.errors import InputError
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.device_lists import STREAMS, with_wanted
 from tests.runtime.runtime_models import model_of, read_text
 
@@ -20,7 +20,7 @@ DEVICES = with_wanted("cpu:1", "cpu:1,emulated:gpu", STREAMS)
 def ready(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """Makes a model of a text, in one segment or in many."""
 
-    def make(text: str) -> Model:
+    def make(text: str) -> PlannedModel:
         graph = read_text(text, tmp_path)
         return (
             model_of(graph, whole=True)

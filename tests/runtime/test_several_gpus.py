@@ -18,7 +18,7 @@ from surplus.engine.errors import DeviceError, DeviceLostError, ExecutionError
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.on_machine import recovery_of
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from tests.constant_costs import plan_in_turns
 
@@ -58,10 +58,12 @@ def plan_on(graph: Graph, *devices: str) -> Plan:
     return plan_in_turns(graph, LoadParams(devices=DEVICES).specs(), on=devices)
 
 
-def losing(graph: Graph, plan: Plan, choice: str, emulation: EmulationParams = LOSES_A) -> Model:
+def losing(
+    graph: Graph, plan: Plan, choice: str, emulation: EmulationParams = LOSES_A
+) -> PlannedModel:
     params = LoadParams(devices=DEVICES, on_device_loss=choice, emulation=emulation)
     machine = machine_for(params.specs(), emulation)
-    return Model(graph, plan, machine, recovery=recovery_of(params))
+    return PlannedModel(graph, plan, machine, recovery=recovery_of(params))
 
 
 def executed(machine: _core.Machine) -> dict[str, int]:
@@ -70,7 +72,7 @@ def executed(machine: _core.Machine) -> dict[str, int]:
 
 def test_a_query_passes_from_one_to_the_other(graph: Graph, right: np.ndarray) -> None:
     machine = machine_for(LoadParams(devices=DEVICES).specs())
-    model = Model(graph, plan_in_turns(graph, LoadParams(devices=DEVICES).specs()), machine)
+    model = PlannedModel(graph, plan_in_turns(graph, LoadParams(devices=DEVICES).specs()), machine)
     answer = model.run(INPUTS, traced=True)["y"]
     np.testing.assert_allclose(answer, right, rtol=1e-6)
     resources = {span.resource for span in model.timeline()}
@@ -82,12 +84,12 @@ def test_each_has_its_own_memory(graph: Graph, right: np.ndarray) -> None:
     tight = EmulationParams(device="emulated:a", memory_bytes=8)
     machine = machine_for(LoadParams(devices=DEVICES).specs(), tight)
     with pytest.raises(ExecutionError, match="emulated:a"):
-        Model(graph, plan_on(graph, "cpu", "emulated:a"), machine).run(INPUTS)
-    other = Model(graph, plan_on(graph, "cpu", "emulated:b"), machine)
+        PlannedModel(graph, plan_on(graph, "cpu", "emulated:a"), machine).run(INPUTS)
+    other = PlannedModel(graph, plan_on(graph, "cpu", "emulated:b"), machine)
     np.testing.assert_allclose(other.run(INPUTS)["y"], right, rtol=1e-6)
 
 
-def lose(model: Model, right: np.ndarray) -> None:
+def lose(model: PlannedModel, right: np.ndarray) -> None:
     np.testing.assert_allclose(model.run(INPUTS)["y"], right, rtol=1e-6)
     with pytest.raises(ExecutionError, match="'emulated:a' is lost"):
         model.run(INPUTS)
@@ -178,7 +180,7 @@ def test_models_that_are_loaded_later_do_without_the_lost_one(
     settings: dict[str, Any] = {
         "cache": file.parent / "cache",
         "emulation": LOSES_A,
-        "selection_ns": 0,
+        "selection_s": 0,
     }
     with pytest.raises(DeviceLostError, match="'emulated:a' is lost"):
         surplus.load(file, DEVICES, on_device_loss="fail", **settings)

@@ -15,7 +15,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError
 from surplus.engine.planning.whole_plan import whole_plan
 from surplus.engine.runtime.departure import Departure
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.stacks import RowsTime, StackedShape, Stacks, StackUse
 from surplus.engine.segmentation.plan import Plan
 from tests.invariants.own_machine import own_machine
@@ -50,8 +50,8 @@ def machine() -> Iterator[_core.Machine]:
         yield made
 
 
-def model_of(graph: Graph, machine: _core.Machine, use: StackUse) -> Model:
-    model = Model(graph, plan_of(graph), machine, Departure.NEVER)
+def model_of(graph: Graph, machine: _core.Machine, use: StackUse) -> PlannedModel:
+    model = PlannedModel(graph, plan_of(graph), machine, Departure.NEVER)
     model.be_stacked(use)
     return model
 
@@ -71,7 +71,7 @@ def queries(count: int, rows: int = 1) -> list[dict[str, np.ndarray]]:
     ]
 
 
-def answers_of(model: Model, asked: list) -> list[dict[str, np.ndarray]]:
+def answers_of(model: PlannedModel, asked: list) -> list[dict[str, np.ndarray]]:
     """Asked while the lane is held, so that all of them wait."""
     with held_lane(model._machine):
         futures = [model.submit(query) for query in asked]

@@ -11,7 +11,7 @@ import pytest
 
 from surplus.engine.errors import InputError
 from surplus.engine.runtime.future import Future
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.runtime.runtime_models import model_of, read_text
 
 NEG = "neg (float[n] x) => (float[n] y) { y = Neg(x) }"
@@ -21,7 +21,7 @@ SMALL, LARGE = 8, 1 << 20
 
 
 @pytest.fixture(scope="module")
-def neg(tmp_path_factory: pytest.TempPathFactory) -> Model:
+def neg(tmp_path_factory: pytest.TempPathFactory) -> PlannedModel:
     return model_of(read_text(NEG, tmp_path_factory.mktemp("neg")), "cpu:1")
 
 
@@ -45,7 +45,7 @@ def answered(future: Future) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize("outputs", [None, ["y"]])
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 def test_arrays_may_change_at_once(
-    neg: Model, busy: Future, size: int, outputs: list[str] | None
+    neg: PlannedModel, busy: Future, size: int, outputs: list[str] | None
 ) -> None:
     x = np.ones(size, np.float32)
     future = neg.submit({"x": x}, outputs)
@@ -56,7 +56,7 @@ def test_arrays_may_change_at_once(
 
 @pytest.mark.parametrize("outputs", [None, ["y"]])
 def test_a_read_only_array_is_read_in_place(
-    neg: Model, busy: Future, outputs: list[str] | None
+    neg: PlannedModel, busy: Future, outputs: list[str] | None
 ) -> None:
     x = np.ones(SMALL, np.float32)
     view = x[:]
@@ -87,7 +87,7 @@ def test_arrays_in_a_sequence(tmp_path: Path, busy: Future) -> None:
     ],
 )
 def test_what_the_core_cannot_hold_is_refused(
-    neg: Model, urgency: dict[str, Any], message: str
+    neg: PlannedModel, urgency: dict[str, Any], message: str
 ) -> None:
     inputs = {"x": np.ones(SMALL, np.float32)}
     with pytest.raises(InputError, match=message):
@@ -96,7 +96,7 @@ def test_what_the_core_cannot_hold_is_refused(
         asyncio.run(neg.infer(inputs, **urgency))
 
 
-def test_the_bounds_are_taken(neg: Model) -> None:
+def test_the_bounds_are_taken(neg: PlannedModel) -> None:
     inputs = {"x": np.ones(SMALL, np.float32)}
     for priority in (-(2**31), 2**31 - 1, np.int64(5)):
         future = neg.submit(inputs, priority=int(priority), deadline_ns=2**63 - 1)

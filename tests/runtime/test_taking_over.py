@@ -14,7 +14,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.judging.judge import Judge
 from surplus.engine.pipeline.in_service import judge_in_service
 from surplus.engine.profiling.disturbance import Disturbance
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.same_bits import same_bits
 from surplus.engine.runtime.throughput_switch import Departure
 from surplus.engine.segmentation.judgement import Judgement, RunnerUp
@@ -33,7 +33,7 @@ def test_widths_keep_the_bits_and_cuts_need_not(narrow: Plan, wide: Plan, cut: P
 def test_the_next_query_runs_what_took_over(
     graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine
 ) -> None:
-    model = Model(graph, narrow, machine)
+    model = PlannedModel(graph, narrow, machine)
     before = model.submit(ADDED)
     assert model.take_over(model.prepare(wide))
     np.testing.assert_array_equal(before.result()["y"], SUM)
@@ -46,7 +46,7 @@ def test_the_next_query_runs_what_took_over(
 def test_what_follows_while_queries_overlap_is_of_the_new_plan(
     graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine
 ) -> None:
-    model = Model(graph, narrow, machine)
+    model = PlannedModel(graph, narrow, machine)
     assert model._switch is None
     assert model.take_over(model.prepare(wide))
     assert model._switch is not None
@@ -58,7 +58,7 @@ def test_what_follows_while_queries_overlap_is_of_the_new_plan(
 def test_other_bits_only_where_any_will_do(
     graph: Graph, narrow: Plan, cut: Plan, machine: _core.Machine, allowed: Departure
 ) -> None:
-    model = Model(graph, narrow, machine, allowed)
+    model = PlannedModel(graph, narrow, machine, allowed)
     any_bits = allowed is Departure.ALWAYS
     assert model.may_answer(cut) is any_bits
     assert model.take_over(model.prepare(cut)) is any_bits
@@ -69,9 +69,9 @@ def test_nothing_takes_over_that_was_prepared_elsewhere(
     graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine
 ) -> None:
     """As where a device was lost in between, and queries go on with another machine."""
-    model = Model(graph, narrow, machine)
+    model = PlannedModel(graph, narrow, machine)
     other = open_machine(TWO_LANES)
-    elsewhere = Model(graph, narrow, other).prepare(wide)
+    elsewhere = PlannedModel(graph, narrow, other).prepare(wide)
     assert not model.take_over(elsewhere)
     other.close()
     assert model.plan is narrow
@@ -81,7 +81,10 @@ def test_who_becomes_another_model_is_judged_as_that_was(
     graph: Graph, narrow: Plan, wide: Plan, machine: _core.Machine
 ) -> None:
     judgement = Judgement(7, Disturbance(taken=0.4), True, 10, 10, (RunnerUp.of(narrow, 0.5),))
-    model, read = Model(graph, narrow, machine), Model(graph, wide, machine, judgement=judgement)
+    model, read = (
+        PlannedModel(graph, narrow, machine),
+        PlannedModel(graph, wide, machine, judgement=judgement),
+    )
     read.be_judged(Judge(wide, judgement, lambda plan, found: None, lambda: None))
     assert model.share is None
     assert model.become(read)
@@ -94,7 +97,7 @@ def test_who_becomes_another_model_is_judged_as_that_was(
 def test_a_model_without_a_judgement_is_not_judged(
     graph: Graph, narrow: Plan, machine: _core.Machine
 ) -> None:
-    model = Model(graph, narrow, machine)
+    model = PlannedModel(graph, narrow, machine)
     nothing: Any = None
     judge_in_service(model, nothing, nothing)
     assert model.share is None

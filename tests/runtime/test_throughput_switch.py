@@ -20,7 +20,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError
 from surplus.engine.runtime import neighbours
 from surplus.engine.runtime.future import Future
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.queueing import Queueing
 from surplus.engine.runtime.throughput_plan import Grounds, ThroughputPlan
 from surplus.engine.runtime.throughput_switch import (
@@ -66,7 +66,7 @@ def crowd(graph: Graph, machine: _core.Machine, queries: int) -> list[Future]:
     """Queries of another model, all on the other device, in flight until they are cancelled."""
     plan = plan_on(graph, (1, 1))
     endless = tuple(replace(segment, service_ns=NEVER_NS) for segment in plan.segments)
-    blocker = Model(graph, replace(plan, segments=endless), machine)
+    blocker = PlannedModel(graph, replace(plan, segments=endless), machine)
     return [blocker.submit(INPUTS) for _ in range(queries)]
 
 
@@ -78,7 +78,7 @@ def disperse(queries: list[Future]) -> None:
 
 
 def test_every_way_to_ask_uses_it_while_queries_overlap(graph, machine) -> None:
-    model = Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
+    model = PlannedModel(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
     assert model._switch is not None
     assert model._switch.now() is None
     others = crowd(graph, machine, 2)
@@ -92,7 +92,7 @@ def test_every_way_to_ask_uses_it_while_queries_overlap(graph, machine) -> None:
 
     asked = [
         lambda: model.run(INPUTS),
-        lambda: model.run(INPUTS, timeout=60),
+        lambda: model.run(INPUTS, timeout_s=60),
         lambda: model.submit(INPUTS).result(),
         lambda: asyncio.run(model.infer(INPUTS)),
     ]
@@ -104,7 +104,7 @@ def test_every_way_to_ask_uses_it_while_queries_overlap(graph, machine) -> None:
 
 
 def test_it_is_prepared_beside_the_queries(graph, machine) -> None:
-    model = Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
+    model = PlannedModel(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
     others = crowd(graph, machine, 2)
     assert model._switch is not None
     while model._switch.now() is None:
@@ -113,7 +113,7 @@ def test_it_is_prepared_beside_the_queries(graph, machine) -> None:
 
 
 def test_one_query_fewer_than_lanes_is_no_crowd(graph, machine) -> None:
-    model = Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
+    model = PlannedModel(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
     others = crowd(graph, machine, 1)
     assert model._switch is not None
     model._switch.prepare()
@@ -123,7 +123,9 @@ def test_one_query_fewer_than_lanes_is_no_crowd(graph, machine) -> None:
 
 def test_what_is_due_beside_others_that_are_has_one_lane(graph, machine, monkeypatch) -> None:
     monkeypatch.setattr(neighbours, "OF_PROCESS", neighbours.Neighbours())
-    models = [Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS) for _ in range(3)]
+    models = [
+        PlannedModel(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS) for _ in range(3)
+    ]
     first, second, relaxed = (model._switch for model in models)
     assert first is not None
     assert second is not None
@@ -145,7 +147,7 @@ def test_what_is_due_beside_others_that_are_has_one_lane(graph, machine, monkeyp
 def test_second_plans_are_prepared_once_others_are_due(graph, machine, monkeypatch) -> None:
     monkeypatch.setattr(neighbours, "OF_PROCESS", neighbours.Neighbours())
     alone, beside, relaxed = (
-        Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS) for _ in range(3)
+        PlannedModel(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS) for _ in range(3)
     )
     alone.be_urgent(Urgency(3_600 * 10**9))
     relaxed.be_urgent(Urgency())
@@ -156,8 +158,8 @@ def test_second_plans_are_prepared_once_others_are_due(graph, machine, monkeypat
 
 def test_models_without_a_second_plan_are_made_way_for(graph, machine, monkeypatch) -> None:
     monkeypatch.setattr(neighbours, "OF_PROCESS", neighbours.Neighbours())
-    wide = Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
-    small = Model(graph, plan_on(graph, (0, 0)), machine, Departure.NEVER)
+    wide = PlannedModel(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
+    small = PlannedModel(graph, plan_on(graph, (0, 0)), machine, Departure.NEVER)
     assert small._switch is None
     assert wide._switch is not None
     wide._switch.prepare()
@@ -174,16 +176,16 @@ def test_a_plan_of_one_lane_with_the_same_bits_may_be_given(graph, machine) -> N
     cut = plan_on(graph, (0, 0))
     whole = busy_plan(cut, (whole_segment(graph),), "whole")
     for departure in (Departure.SAME_BITS, Departure.ALWAYS):
-        model = Model(graph, cut, machine, departure, narrow_plan=whole)
+        model = PlannedModel(graph, cut, machine, departure, narrow_plan=whole)
         assert model._switch is not None
         model._switch.prepare()
         assert [opened.plan for opened in model._switch.opened] == [whole]
-    assert Model(graph, cut, machine, Departure.SAME_CUTS, narrow_plan=whole)._switch is None
-    assert Model(graph, cut, machine, Departure.SAME_BITS)._switch is None
+    assert PlannedModel(graph, cut, machine, Departure.SAME_CUTS, narrow_plan=whole)._switch is None
+    assert PlannedModel(graph, cut, machine, Departure.SAME_BITS)._switch is None
 
 
 def test_waiting_callers_are_a_crowd_whatever_one_of_them_finds(graph, machine) -> None:
-    model = Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
+    model = PlannedModel(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
     busy = model._switch
     assert busy is not None
     busy.prepare()
@@ -199,10 +201,10 @@ def test_waiting_callers_are_a_crowd_whatever_one_of_them_finds(graph, machine) 
 
 
 def test_every_answer_of_run_counts(graph, machine) -> None:
-    model = Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
+    model = PlannedModel(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS)
     assert model._switch is not None
     model.run(INPUTS)
-    model.run(INPUTS, timeout=60)
+    model.run(INPUTS, timeout_s=60)
     assert model._switch._answers == 2
 
 
@@ -248,13 +250,15 @@ def rooms(monkeypatch: pytest.MonkeyPatch) -> list[_core.WaitingRoom]:
     return made
 
 
-def windowed(graph: Graph, machine: _core.Machine, in_flight: int) -> Model:
+def windowed(graph: Graph, machine: _core.Machine, in_flight: int) -> PlannedModel:
     """Its throughput plan answers no query by itself, and so many at a time."""
     plan = plan_on(graph, (0, 1))
     endless = tuple(replace(s, service_ns=NEVER_NS) if s.device else s for s in plan.segments)
     grounds = Grounds(2, "emulated:gpu", 1, "cpu", 2, 0.5, interval_ns=1, in_flight=in_flight)
     many = ThroughputPlan(replace(plan, segments=endless), grounds)
-    return Model(graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS, throughput_plan=many)
+    return PlannedModel(
+        graph, plan_on(graph, (0, 0)), machine, Departure.ALWAYS, throughput_plan=many
+    )
 
 
 def wait_until(is_so) -> None:

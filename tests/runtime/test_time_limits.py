@@ -13,7 +13,7 @@ import pytest
 
 from surplus.engine.errors import CancelledError, DeadlineError
 from surplus.engine.native import open_session
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.values import to_value
 from tests.loops import COUNT_TEXT, ENDLESS, counted
 from tests.runtime.runtime_models import model_of, read_text
@@ -23,16 +23,16 @@ WAIT_S = 60
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
+def model(tmp_path_factory: pytest.TempPathFactory) -> PlannedModel:
     return model_of(read_text(COUNT_TEXT, tmp_path_factory.mktemp("count")), "cpu:2", whole=True)
 
 
-def _submitted(model: Model, query: dict[str, Any]) -> Any:
+def _submitted(model: PlannedModel, query: dict[str, Any]) -> Any:
     return model.submit(query).result()
 
 
-WAYS: dict[str, Callable[[Model, dict[str, Any]], Any]] = {
-    "run": Model.run,
+WAYS: dict[str, Callable[[PlannedModel, dict[str, Any]], Any]] = {
+    "run": PlannedModel.run,
     "careful": lambda model, query: model.run(query, outputs=["y"]),
     "traced": lambda model, query: model.run(query, traced=True),
     "submit": _submitted,
@@ -40,7 +40,7 @@ WAYS: dict[str, Callable[[Model, dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_plan_limits_its_queries(model: Model, way: str) -> None:
+def test_a_plan_limits_its_queries(model: PlannedModel, way: str) -> None:
     assert WAYS[way](model, counted(3))["y"] == [3]  # so short that the caller computes
     model.native.limit_time(1_000_000)
     with pytest.raises(DeadlineError, match="longer than its limit of 1 ms"):
@@ -49,7 +49,7 @@ def test_a_plan_limits_its_queries(model: Model, way: str) -> None:
     assert WAYS[way](model, counted(3))["y"] == [3]
 
 
-def test_a_deadline_ends_what_nobody_waits_for(model: Model) -> None:
+def test_a_deadline_ends_what_nobody_waits_for(model: PlannedModel) -> None:
     future = model.submit(counted(ENDLESS), deadline_ns=time.monotonic_ns() + 1_000_000)
     until_ns = time.monotonic_ns() + WAIT_S * 10**9
     while not future.done():
@@ -83,7 +83,7 @@ print(model.run(counted(5))["y"], flush=True)
 
 CALLS = {
     "run": "model.run(counted(ENDLESS))",
-    "run with a timeout": "model.run(counted(ENDLESS), timeout=3600)",
+    "run with a timeout": "model.run(counted(ENDLESS), timeout_s=3600)",
     "result": "model.submit(counted(ENDLESS)).result()",
     "a session": "session.run(values)",
     "a session, timed": "session.time(values, 1, 1)",
@@ -111,7 +111,7 @@ def test_a_signal_whose_handler_does_not_raise_changes_no_answer(tmp_path: Path)
     assert done.stdout == "heard\n[3000000]\n[5]\n", done.stderr
 
 
-def test_calls_of_a_thread_end_at_its_limit(model: Model) -> None:
+def test_calls_of_a_thread_end_at_its_limit(model: PlannedModel) -> None:
     from surplus.engine import _core
 
     session = open_session(str(model.graph.model_path))

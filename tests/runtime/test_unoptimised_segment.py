@@ -15,7 +15,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.errors import ExecutionError
 from surplus.engine.runtime import lowering
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.constant_costs import constant_problem, whole_plan
 
 SPECS = parse_devices("cpu:1")
@@ -49,8 +49,10 @@ def _refuse(monkeypatch: pytest.MonkeyPatch, levels: tuple[str, ...]) -> None:
     monkeypatch.setattr(lowering, "open_session", opening)
 
 
-def _model(graph: Graph) -> Model:
-    return Model(graph, whole_plan(graph, constant_problem(graph, SPECS)), machine_for(SPECS))
+def _model(graph: Graph) -> PlannedModel:
+    return PlannedModel(
+        graph, whole_plan(graph, constant_problem(graph, SPECS)), machine_for(SPECS)
+    )
 
 
 def test_it_runs_as_it_is(

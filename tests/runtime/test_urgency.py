@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import surplus
 from surplus import models
 from surplus.engine.errors import ConfigError, InputError, RefusedError
 from surplus.engine.pipeline.lazy import LazyModel
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.runtime.held_lane import held_lane
 
 INPUTS = models.example_inputs("lenet")
@@ -27,10 +29,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return models.save(models.build("lenet"), tmp_path_factory.mktemp("urgency") / "lenet.onnx")
 
 
-def _loaded(path: Path, **more: Any) -> Model:
+def _loaded(path: Path, **more: Any) -> PlannedModel:
     # Queries of one model that one call answers begin at the same instant.
-    alone: dict[str, Any] = {"selection_ns": 0, "max_batch": 0}
-    return surplus.load(path, "cpu:1", cache=path.parent / "cache", **alone, **more)
+    alone: dict[str, Any] = {"selection_s": 0, "max_batch": 0}
+    return load_planned(path, "cpu:1", cache=path.parent / "cache", **alone, **more)
 
 
 def _order(futures: dict[str, surplus.Future]) -> list[str]:
@@ -46,8 +48,8 @@ def _order(futures: dict[str, surplus.Future]) -> list[str]:
 def test_models_that_are_due_first_go_first(path: Path) -> None:
     asked: dict[str, dict[str, Any]] = {
         "plain": {},
-        "later": {"deadline_ms": 60_000},
-        "soon": {"deadline_ms": 30_000},
+        "later": {"deadline_s": 60},
+        "soon": {"deadline_s": 30},
         "first": {"priority": 1},
     }
     loaded = {name: _loaded(path, **more) for name, more in asked.items()}
@@ -80,8 +82,8 @@ def test_best_effort_is_answered_on_lanes_of_its_own(path: Path) -> None:
 
 def test_a_query_that_is_late_is_answered_where_that_was_asked_for(path: Path) -> None:
     with pytest.raises(RefusedError):
-        _loaded(path, deadline_ms=1e-5).run(INPUTS)
-    model = _loaded(path, deadline_ms=1e-5, late="serve")
+        _loaded(path, deadline_s=1e-08).run(INPUTS)
+    model = _loaded(path, deadline_s=1e-08, on_late="serve")
     right = _loaded(path).run(INPUTS)
     for answer in (
         model.run(INPUTS),
@@ -92,19 +94,19 @@ def test_a_query_that_is_late_is_answered_where_that_was_asked_for(path: Path) -
 
 
 def test_whatever_answers_knows_it(path: Path) -> None:
-    due = {"deadline_ms": 5.0, "priority": -2}
+    due = {"deadline_s": 0.005, "priority": -2}
     assert _loaded(path, **due).native.urgency == (5_000_000, -2, False)
     assert _loaded(path).native.urgency == (0, 0, False)
     params = LoadParams(devices="cpu:1", cache=path.parent / "cache", best_effort=True)
-    assert LazyModel(path, params).model().native.urgency == (0, 0, True)
+    assert LazyModel(path, params).planned().native.urgency == (0, 0, True)
     model = _loaded(path, **due)
     assert model.take_over(model.prepare(model.plan))
     assert model.native.urgency == (5_000_000, -2, False)
 
 
 def test_a_plan_that_is_found_in_the_background_knows_it(path: Path, tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"cache": tmp_path, "tune": "background", "late": "serve"}
-    with surplus.load(path, "cpu:1", deadline_ms=7.0, **asked) as model:
+    asked: dict[str, Any] = {"cache": tmp_path, "tune": "background", "on_late": "serve"}
+    with closing(load_planned(path, "cpu:1", deadline_s=0.007, **asked)) as model:
         until = time.monotonic() + 60
         while model.judgement is None and time.monotonic() < until:
             model.run(INPUTS)
@@ -114,19 +116,19 @@ def test_a_plan_that_is_found_in_the_background_knows_it(path: Path, tmp_path: P
 
 
 def test_a_deadline_that_cannot_be_kept_is_said(path: Path) -> None:
-    model = _loaded(path, deadline_ms=0.001)
+    model = _loaded(path, deadline_s=1e-06)
     takes_ms = model.plan.predicted.makespan_ns / 1e6
     assert f"due 0.001 ms after they came, and one alone takes {takes_ms:.3g} ms" in model.warning
-    assert _loaded(path, deadline_ms=60_000).warning == ""
+    assert _loaded(path, deadline_s=60).warning == ""
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"deadline_ms": 0}, "deadline_ms must be above 0"),
-        ({"deadline_ms": -1.0}, "deadline_ms must be above 0"),
-        ({"deadline_ms": float("nan")}, "deadline_ms must be above 0"),
-        ({"deadline_ms": 5, "best_effort": True}, "give deadline_ms or best_effort"),
+        ({"deadline_s": 0}, "deadline_s must be above 0"),
+        ({"deadline_s": -0.001}, "deadline_s must be above 0"),
+        ({"deadline_s": float("nan")}, "deadline_s must be above 0"),
+        ({"deadline_s": 0.005, "best_effort": True}, "give deadline_s or best_effort"),
     ],
 )
 def test_bad_urgency_is_refused(options: dict[str, Any], message: str) -> None:
@@ -135,7 +137,7 @@ def test_bad_urgency_is_refused(options: dict[str, Any], message: str) -> None:
 
 
 def test_bad_numbers_are_refused(path: Path) -> None:
-    with pytest.raises(InputError, match="priority must be"):
+    with pytest.raises(ConfigError, match="priority must be"):
         LoadParams(priority=2**40)
     with pytest.raises(InputError, match="due_ns must be"):
         _loaded(path).submit(INPUTS, due_ns=-5)

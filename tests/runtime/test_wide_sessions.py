@@ -15,7 +15,7 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import available_cores, parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.constant_costs import constant_problem, whole_plan
 from tests.runtime.runtime_models import read_text
 
@@ -45,10 +45,10 @@ def graphs(folder: Path, count: int) -> list[Graph]:
     return made
 
 
-def wide_model(graph: Graph) -> Model:
+def wide_model(graph: Graph) -> PlannedModel:
     plan = whole_plan(graph, constant_problem(graph, SPECS))
     segments = (replace(plan.segments[0], width=2),)
-    return Model(graph, replace(plan, segments=segments), machine_for(SPECS))
+    return PlannedModel(graph, replace(plan, segments=segments), machine_for(SPECS))
 
 
 def test_few_wide_models_have_a_pool_each(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from surplus.colocation.policies.names import policy_spec
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.scheduling.policy_params import PreparedPolicy
 from tests.scheduling.two_devices import GPU, HOST, each_alone, rounds, saved, under_policies
 
@@ -30,13 +30,13 @@ def prepared(files: dict[str, Path]) -> PreparedPolicy:
 
 
 @pytest.fixture(scope="module")
-def alone(files: dict[str, Path]) -> dict[str, Model]:
+def alone(files: dict[str, Path]) -> dict[str, PlannedModel]:
     return each_alone(files, GPU_MEMORY)
 
 
 @pytest.mark.parametrize("policy", ["edf", "abacus", "dstack", "gpulet", "veltair"])
 def test_all_answer_as_alone(
-    prepared: PreparedPolicy, alone: dict[str, Model], policy: str
+    prepared: PreparedPolicy, alone: dict[str, PlannedModel], policy: str
 ) -> None:
     detector = prepared.models[0]
     segments = sorted(alone["faster_rcnn"].plan.segments, key=lambda segment: segment.rank)

@@ -20,7 +20,7 @@ from surplus.colocation.profiles.table import Table
 from surplus.engine.errors import DeadlineError
 from surplus.engine.planning.stored_plan import StoredPlan
 from surplus.engine.planning.whole_plan import whole_plan
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.scheduling import base_plan
 from surplus.engine.scheduling.base_plan import BasePlanParams
 from surplus.engine.scheduling.grouped_plan import GroupedPlan, cut_at, one_group
@@ -84,7 +84,7 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         model.parts.whole = one_group(plan)
         model.parts.grouped = GroupedPlan(plan, tuple(range(len(plan.segments))))
         found.append(model)
-        alone = Model(model.graph, plan, stages[0].machine)
+        alone = PlannedModel(model.graph, plan, stages[0].machine)
         wanted.append(alone.run(dict(model.example)))
     return Served(tuple(found), stages, tuple(wanted))
 

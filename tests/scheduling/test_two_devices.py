@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.scheduling.policy_params import PreparedPolicy
 from tests.scheduling.two_devices import GPU, HOST, each_alone, rounds, saved, under_policies
 
@@ -27,12 +27,12 @@ def prepared(files: dict[str, Path]) -> PreparedPolicy:
 
 
 @pytest.fixture(scope="module")
-def alone(files: dict[str, Path]) -> dict[str, Model]:
+def alone(files: dict[str, Path]) -> dict[str, PlannedModel]:
     return each_alone(files, GPU_MEMORY)
 
 
 def test_groups_are_of_the_plan_that_was_measured(
-    prepared: PreparedPolicy, alone: dict[str, Model]
+    prepared: PreparedPolicy, alone: dict[str, PlannedModel]
 ) -> None:
     detector = prepared.models[0]
     plan = sorted(alone[detector.name].plan.segments, key=lambda segment: segment.rank)
@@ -49,7 +49,7 @@ def test_groups_are_of_the_plan_that_was_measured(
 
 @pytest.mark.parametrize("policy", ["edf", "edf_drop", "gpulet", "dstack", "nexus", "temporal"])
 def test_answers_are_those_of_the_plan_alone(
-    prepared: PreparedPolicy, alone: dict[str, Model], policy: str
+    prepared: PreparedPolicy, alone: dict[str, PlannedModel], policy: str
 ) -> None:
     wanted = {model.name: alone[model.name].run(dict(model.example)) for model in prepared.models}
     for answers in rounds(prepared, policy, 4):

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import surplus
 from surplus import models
 from surplus.colocation.policies.names import policy_spec
-from surplus.engine.runtime.model import Model
+from surplus.engine.pipeline.load import load_planned
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.scheduling.policy_params import PolicyParams, PreparedPolicy, prepare
 from surplus.engine.scheduling.policy_service import PolicyService
 
@@ -42,11 +42,11 @@ def under_policies(files: Mapping[str, Path], groups: int, gpu_memory: str) -> P
     return prepare(params, files)
 
 
-def each_alone(files: Mapping[str, Path], gpu_memory: str) -> dict[str, Model]:
+def each_alone(files: Mapping[str, Path], gpu_memory: str) -> dict[str, PlannedModel]:
     """Each with the plan whose segments the policies run, on one stream."""
     devices = DEVICES.replace(":4", ":1")
     return {
-        name: surplus.load(path, devices, cache=_cache(files), gpu_memory=gpu_memory)
+        name: load_planned(path, devices, cache=_cache(files), gpu_memory=gpu_memory)
         for name, path in files.items()
     }
 

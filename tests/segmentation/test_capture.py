@@ -15,7 +15,7 @@ from surplus.engine.devices.presets import GPUS
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import costs_of, measure, plan_of, read_model
 from surplus.engine.report.captures import captures
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.capture import refusal, refusal_of
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
@@ -100,7 +100,7 @@ def test_a_device_that_fails_to_capture_launches_one_by_one(
     plan = _plan(graph, devices, tmp_path)
     machine = machine_for(parse_devices(devices), EmulationParams(fail_capture=fails))
     with caplog.at_level(logging.WARNING):
-        model = Model(graph, plan, machine)
+        model = PlannedModel(graph, plan, machine)
     assert ("capture failed" in caplog.text) == fails
     model.run(INPUTS)
     found = model.run(INPUTS, traced=True)

@@ -22,7 +22,7 @@ SHARE = 0.2  # of queries that what is outside the server may delay by more than
 
 def test_they_agree_within_a_bucket(tmp_path: Path) -> None:
     path = models.save(models.build("squeezenet"), tmp_path / "squeezenet.onnx")
-    model = surplus.load(path, "cpu:1", cache=tmp_path / "cache", selection_ns=0)
+    model = surplus.load(path, "cpu:1", cache=tmp_path / "cache", selection_s=0)
     inputs = models.example_inputs("squeezenet")
     request = infer_request("net", "", [from_array(name, x) for name, x in inputs.items()])
     with surplus.Server({"net": model}, port=0) as server:

@@ -47,7 +47,9 @@ def load(path: Path, **params: Any) -> surplus.Model:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(making, "judge_in_service", lambda *_: None)
         patch.setattr(opening, "judge_in_service", lambda *_: None)
-        return surplus.load(path, devices="cpu:1", policy="single", selection_ns=0, **params)
+        return surplus.load(
+            path, devices="cpu:1", placement_policy="single", selection_s=0, **params
+        )
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ TRACE_PARENT = f"00-{TRACE_ID}-00f067aa0ba902b7-01"
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[surplus.Server]:
     folder = tmp_path_factory.mktemp("metrics")
     path = models.save(models.build("lenet"), folder / "lenet.onnx")
-    model = surplus.load(path, "cpu:1", cache=folder / "cache", selection_ns=0)
+    model = surplus.load(path, "cpu:1", cache=folder / "cache", selection_s=0)
     with surplus.Server({"numerals": model}, port=0, http_port=0, metrics_port=0) as server:
         yield server
 

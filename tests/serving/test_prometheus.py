@@ -97,7 +97,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[surplus.Server]
     """It has a GPU, a worker and a budget of memory, too, as far as metrics go."""
     folder = tmp_path_factory.mktemp("prometheus")
     path = models.save(models.build("lenet"), folder / "lenet.onnx")
-    model = surplus.load(path, "cpu:1", cache=folder / "cache", selection_ns=0)
+    model = surplus.load(path, "cpu:1", cache=folder / "cache", selection_s=0)
     with (
         pytest.MonkeyPatch.context() as patch,
         surplus.Server({"numerals": model}, port=0, http_port=0) as server,

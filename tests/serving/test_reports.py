@@ -153,7 +153,7 @@ def test_queries_of_the_front_end_are_told_of_too(
     collector: Collector, tmp_path: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = models.save(models.build("lenet"), tmp_path / "lenet.onnx")
-    model = surplus.load(path, "cpu:1", cache=tmp_path / "cache", selection_ns=0)
+    model = surplus.load(path, "cpu:1", cache=tmp_path / "cache", selection_s=0)
     with served(ReportParams(collector.url, every=0, logs=True)) as server:
         server.serve("digits", server.call(_executor, model))
         inputs = [tensor(n, a, "FP32") for n, a in models.example_inputs("lenet").items()]

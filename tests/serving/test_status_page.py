@@ -36,7 +36,7 @@ browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: make test
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[surplus.Server]:
     folder = tmp_path_factory.mktemp("status")
     path = models.save(models.build("lenet"), folder / "lenet.onnx")
-    model = surplus.load(path, "cpu:1", cache=folder / "cache", selection_ns=0)
+    model = surplus.load(path, "cpu:1", cache=folder / "cache", selection_s=0)
     with surplus.Server({NAME: model}, port=0, http_port=0) as server:
         with triton.InferenceServerClient(server.address) as client:
             inputs = [tensor(name, array, "FP32") for name, array in INPUTS.items()]

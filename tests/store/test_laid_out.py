@@ -20,7 +20,7 @@ from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.lowering import lower, prepack_plan
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.store.prepacked import prepacked_file
 from surplus.engine.store.prepacking import prepack
@@ -79,12 +79,12 @@ def test_a_segment_of_a_cuda_device_is_not_prepacked_for_the_cpu(
     assert asked == [graph.model_path]
 
 
-def prepacked_model(graph: Graph, width: int = 1) -> Model:
+def prepacked_model(graph: Graph, width: int = 1) -> PlannedModel:
     """A model whose weights are mapped from prepacked files."""
     plan = plan_of(graph, width)
     prepack_plan(graph, plan)
     assert prepacked_file(graph.model_path) is not None
-    return Model(graph, plan, machine_for(SPECS))
+    return PlannedModel(graph, plan, machine_for(SPECS))
 
 
 def image() -> dict[str, np.ndarray[Any, Any]]:
@@ -103,7 +103,7 @@ def mapped_inodes(folder: Path) -> dict[str, set[int]]:
 
 def test_answers_are_the_same_bits(tmp_path: Path) -> None:
     graph = graph_of(tmp_path)
-    plain = Model(graph, plan_of(graph), machine_for(SPECS)).run(image())["y"]
+    plain = PlannedModel(graph, plan_of(graph), machine_for(SPECS)).run(image())["y"]
     assert prepacked_model(graph).run(image())["y"].tobytes() == plain.tobytes()
 
 
@@ -160,7 +160,7 @@ def test_a_damaged_file_gives_way_to_the_segment_itself(tmp_path: Path) -> None:
     found = prepacked_file(graph.model_path)
     assert found is not None
     found.write_bytes(b"no model")
-    model = Model(graph, plan_of(graph), machine_for(SPECS))
+    model = PlannedModel(graph, plan_of(graph), machine_for(SPECS))
     assert model.run(image())["y"].shape == (1, 32, 8, 48)
     assert prepacked_file(graph.model_path) is None, "tried once, not at every start"
 
@@ -176,7 +176,7 @@ def test_a_full_disk_costs_the_layout_and_nothing_else(
     monkeypatch.setattr(tempfile, "mkdtemp", full)
     prepack(graph, graph.model_path)
     assert prepacked_file(graph.model_path) is None
-    assert Model(graph, plan_of(graph), machine_for(SPECS)).run(image())["y"].size
+    assert PlannedModel(graph, plan_of(graph), machine_for(SPECS)).run(image())["y"].size
 
 
 def test_what_onnx_runtime_cannot_save_is_tried_once(
@@ -221,5 +221,5 @@ def test_types_that_inference_finds_are_not_stored(tmp_path: Path) -> None:
     assert file is not None
     assert [v.name for v in onnx.load(file).graph.value_info] == ["b", "c"]
     inputs = {"x": np.ones((4, 6), np.float32), "shape": np.array([8, 3])}
-    answer = Model(read, plan_of(read), machine_for(SPECS)).run(inputs)["y"]
+    answer = PlannedModel(read, plan_of(read), machine_for(SPECS)).run(inputs)["y"]
     np.testing.assert_allclose(answer, np.full((8, 3), np.exp(-1), np.float32), rtol=1e-6)

@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-import surplus
 from surplus.engine.errors import InputError
-from surplus.engine.runtime.model import Model
+from surplus.engine.pipeline.load import load_planned
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.trial import empty_inputs
 from tests.trial import fatal_models
 
 
-def _load(make: Callable[[Path], Path], folder: Path) -> Model:
-    return surplus.load(
+def _load(make: Callable[[Path], Path], folder: Path) -> PlannedModel:
+    return load_planned(
         make(folder / "model.onnx"),
         "cpu:1",
         cache=folder / "cache",
         tune="now",
-        selection_ns=0,
+        selection_s=0,
         crash_probe=True,
     )
 
@@ -41,8 +41,8 @@ FATAL = {
     "GRU, no time": (GRU, _zeros(x=(0, 2, 5)), "input 'x': dimension 0 is empty"),
 }
 
-WAYS: dict[str, Callable[[Model, dict[str, Any]], Any]] = {
-    "run": Model.run,
+WAYS: dict[str, Callable[[PlannedModel, dict[str, Any]], Any]] = {
+    "run": PlannedModel.run,
     "submit": lambda model, query: model.submit(query).result(),
     "infer": lambda model, query: asyncio.run(model.infer(query)),
 }

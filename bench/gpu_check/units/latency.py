@@ -11,7 +11,7 @@ from bench.gpu_check.parts import ModelSpec
 from bench.gpu_check.setting import Setting
 from bench.gpu_check.side_by_side import side_by_side
 from bench.gpu_check.subject import Subject
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 
 TRACED = 9
 
@@ -28,7 +28,7 @@ def measure(spec: ModelSpec, setting: Setting) -> Found:
     return Found(tuple(rows), {"ms": times, "plan": model.plan.name, **_sizes(model)})
 
 
-def _predictions(subject: Subject, model: Model, measured_ms: float) -> list[Figure]:
+def _predictions(subject: Subject, model: PlannedModel, measured_ms: float) -> list[Figure]:
     first_ns = subject.predicted_at_first_ns(model.plan)
     return [
         figure(
@@ -44,7 +44,7 @@ def _predictions(subject: Subject, model: Model, measured_ms: float) -> list[Fig
     ]
 
 
-def _overlap(subject: Subject, model: Model) -> Figure:
+def _overlap(subject: Subject, model: PlannedModel) -> Figure:
     name, shares = subject.setting.specs[subject.setting.gpu].name, []
     for _ in range(TRACED):
         model.run(dict(subject.inputs), traced=True)
@@ -55,7 +55,7 @@ def _overlap(subject: Subject, model: Model) -> Figure:
     return figure("overlap of GPU and CPU", statistics.median(shares), OVERLAP)
 
 
-def _sizes(model: Model) -> dict[str, object]:
+def _sizes(model: PlannedModel) -> dict[str, object]:
     devices = model.plan.devices
     return {
         "segments": {
