@@ -37,6 +37,7 @@ TABLES = (
     "not_tensors",
     "plan_judgement",
     "start_up",
+    "first_queries",
     "repository",
     "sir_tables",
     "sir_optimum",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,3 +40,30 @@ def test_a_width_that_is_asked_for_is_not_tried(subject: Subject) -> None:
     assert model._trial is None
     assert [segment.width for segment in model.plan.segments] == [1]
     assert model.run(subject.inputs).keys() == _loaded(subject).run(subject.inputs).keys()
+
+
+def _threads() -> int:
+    return len(list(Path("/proc/self/task").iterdir()))
+
+
+@pytest.mark.parametrize("way", ["asked", "long run"])
+def test_a_pool_has_threads_from_when_it_is_woken_and_the_same_bits(
+    subject: Subject, way: str
+) -> None:
+    model = _loaded(subject)
+    pool = model._trial._pool
+    model.end_trial()
+    asleep = model.run(subject.inputs)
+    before = _threads()
+    if way == "asked":
+        pool.wake_workers()
+        pool.wake_workers()
+    else:
+        model.run(subject.inputs)
+        assert _threads() == before
+        pool.wake_workers_after(1)
+        model.run(subject.inputs)
+    assert _threads() == before + 1, "two lanes: the asker is the other"
+    awake = model.run(subject.inputs)
+    for name, array in asleep.items():
+        np.testing.assert_array_equal(awake[name], array)
