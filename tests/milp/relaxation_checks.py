@@ -28,7 +28,7 @@ from tests.milp.problems import edge, two_devices
 from tests.placement.exhaustive import able_devices
 from tests.placement.featured_problems import featured
 
-LIMIT_S = 60.0
+LIMIT_S = 600.0
 SEEDS = range(60)
 
 UNPROVEN = inception(3, 6)

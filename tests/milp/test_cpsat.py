@@ -25,7 +25,7 @@ from tests.milp.exhaustive import best_makespan_ns
 from tests.milp.problems import edge, two_devices
 
 pytest.importorskip("ortools")
-QUICK = SolveParams("cpsat", 20)
+QUICK = SolveParams("cpsat", 600)
 
 
 def checked(problem, params=QUICK):
@@ -153,7 +153,7 @@ def test_a_program_begins_with_the_bound_that_is_known():
         # Of a solver that is stopped before it has a bound of its own.
         return replace(run_job(replace(job, time_limit_s=1e-3)), status=SolverStatus.UNSOLVED)
 
-    search = Search(problem, SolveParams("cpsat", 20), ask=ask)
+    search = Search(problem, SolveParams("cpsat", 600), ask=ask)
     search.prepare()
     proven = search.standing.bound_ns + 100
     assert proven < search.standing.best.makespan_ns

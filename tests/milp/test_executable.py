@@ -35,7 +35,7 @@ def check_each_is_needed(problem, placement, length_ns):
 
 @pytest.mark.parametrize("solver", ["cpsat", "highs"])
 def test_an_optimum_that_idles_is_executed(solver):
-    result = solve(WAITING, SolveParams(solver, time_limit_s=20, threads=1))
+    result = solve(WAITING, SolveParams(solver, time_limit_s=600, threads=1))
     assert (result.status, result.makespan_ns) == (Status.OPTIMAL, 36)
     assert (result.held_ns, result.dispatched_ns) == (36, 51)
     assert result.placement.holds == (Hold(1, 2),)
@@ -63,7 +63,7 @@ def test_an_optimum_that_idles_is_executed(solver):
     ],
 )
 def test_stored_holds_are_judged(change, fault):
-    result = solve(WAITING, SolveParams("cpsat", time_limit_s=20, threads=1))
+    result = solve(WAITING, SolveParams("cpsat", time_limit_s=600, threads=1))
     document = {**json.loads(result.to_json(WAITING)), **change}
     assert stored_faults(WAITING, json.dumps(document)) == ([] if fault is None else [fault])
 
@@ -98,7 +98,7 @@ def test_nothing_is_done_later_than_in_the_planned_orders(part):
 @pytest.mark.parametrize("seed", range(12))
 def test_optima_of_small_problems_are_executed(seed):
     problem = small_random(seed, 9, 2)
-    result = solve(problem, SolveParams("cpsat", time_limit_s=20, threads=1))
+    result = solve(problem, SolveParams("cpsat", time_limit_s=600, threads=1))
     assert result.held_ns == result.makespan_ns <= result.dispatched_ns
     assert simulate(problem, result.placement).makespan_ns == result.makespan_ns
     assert stored_faults(problem, result.to_json(problem)) == []
@@ -112,7 +112,7 @@ def test_a_plan_in_blocks_with_what_was_folded_beside_them():
 
 
 def test_a_warm_start_with_holds_is_as_good_as_it_says():
-    good = solve(WAITING, SolveParams("cpsat", time_limit_s=20, threads=1))
+    good = solve(WAITING, SolveParams("cpsat", time_limit_s=600, threads=1))
     again = solve(WAITING, SolveParams("cpsat", time_limit_s=1e-6, warm_start=good.placement))
     assert (again.makespan_ns, again.held_ns, again.dispatched_ns) == (36, 36, 51)
 

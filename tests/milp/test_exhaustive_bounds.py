@@ -51,7 +51,7 @@ def test_nothing_cuts_off_the_optimum_of_many(first):
 
 def check_solver(seed, solver):
     problem = instance(seed)
-    result = solve(problem, SolveParams(solver, time_limit_s=60, threads=1))
+    result = solve(problem, SolveParams(solver, time_limit_s=600, threads=1))
     assert result.status is Status.OPTIMAL
     assert result.makespan_ns == optimum(problem).makespan_ns
 

@@ -63,6 +63,6 @@ def test_every_time_counts():
 
 def test_rounding_is_the_proof_where_work_does_not_divide():
     problem = two_devices([(10, 10)] * 3)  # 15 a device, and no task is half done
-    result = solve(problem, SolveParams(time_limit_s=60, threads=1))
+    result = solve(problem, SolveParams(time_limit_s=600, threads=1))
     assert (result.status, result.makespan_ns, result.bound_ns) == (Status.OPTIMAL, 20, 20)
     assert "meets the lower bound" in result.message

@@ -22,7 +22,7 @@ SOLVERS = pytest.mark.parametrize("solver", ["highs", "cpsat"])
 
 def checked(problem, solver):
     """The answer, of which everything is judged by others."""
-    result = solve(problem, SolveParams(solver, time_limit_s=20, threads=1))
+    result = solve(problem, SolveParams(solver, time_limit_s=600, threads=1))
     if result.timeline is not None:
         assert validate(problem, result.placement, result.timeline) == []
         assert result.bound_ns <= result.makespan_ns
@@ -108,7 +108,7 @@ def test_a_plan_that_the_order_overfills_is_not_called_optimal(solver):
 def test_safe_room_holds_in_any_order():
     problem = limited(7)
     (sack,) = knapsacks(problem, MemoryRoom.SAFE)
-    placement = solve(problem, SolveParams("highs", time_limit_s=20, threads=1)).placement
+    placement = solve(problem, SolveParams("highs", time_limit_s=600, threads=1)).placement
     there = {i for i, d in enumerate(placement.device_of) if problem.devices[d].memory == "gpu"}
     safe = sum(size for i, size in sack.own_bytes.items() if i in there)
     safe += sum(item.size_bytes for item in sack.items if item.always or there & {*item.holders})
@@ -126,7 +126,7 @@ def test_plans_that_memories_limit_are_annealed_but_not_by_stretches(monkeypatch
     problem = with_weights(detector(1, DetectorParams(60, 6, 80, 5)), 1)
     held = sum(task.weight_bytes for task in problem.tasks) // 3
     problem = with_limits(problem, gpu=held + 9_000_000)
-    params = SolveParams("highs", time_limit_s=20, threads=1)
+    params = SolveParams("highs", time_limit_s=600, threads=1)
     standing = Standing("test", 0.0, Deadline.after(20), lambda _: None, 1)
     placed = make_policy("heft").place(problem)
     standing.offer(Incumbent(placed, simulate(problem, placed), makespan_ns(problem, placed)))

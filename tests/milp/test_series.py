@@ -59,7 +59,7 @@ def test_a_block_runs_from_cut_to_cut():
     ids=lambda p: p.name,
 )
 def test_blocks_find_the_optimum_of_the_whole(monkeypatch, problem):
-    params = SolveParams("highs", time_limit_s=100, threads=1)
+    params = SolveParams("highs", time_limit_s=600, threads=1)
     parts = solve(problem, params)
     monkeypatch.setattr(SEARCH, "series_blocks", lambda problem: [None])
     whole = solve(problem, params)
@@ -71,7 +71,7 @@ def test_blocks_find_the_optimum_of_the_whole(monkeypatch, problem):
 @pytest.mark.slow
 def test_thirty_tasks_are_proven_optimal():
     problem = inception(2, 4, 4, 2)
-    result = solve(problem, SolveParams(time_limit_s=60))
+    result = solve(problem, SolveParams(time_limit_s=600))
     assert 25 <= len(problem.tasks) <= 32
     assert result.status is Status.OPTIMAL
     assert validate(problem, result.placement, result.timeline) == []

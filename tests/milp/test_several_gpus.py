@@ -11,7 +11,7 @@ SOLVERS = pytest.mark.parametrize("solver", ["highs", "cpsat"])
 
 
 def solved(problem, solver):
-    result = solve(problem, SolveParams(solver, time_limit_s=30, threads=1))
+    result = solve(problem, SolveParams(solver, time_limit_s=600, threads=1))
     assert validate(problem, result.placement, result.timeline) == []
     return result
 
@@ -45,5 +45,5 @@ def test_the_default_policy_is_near_that_optimum():
 @pytest.mark.parametrize("gpus", [1, 2, 4])
 def test_for_throughput_each_has_its_share(gpus):
     problem = on_gpus(gpus, [(900_000, 10_000)] * 8)
-    found = solve_throughput(problem, SolveParams(time_limit_s=30, threads=1))
+    found = solve_throughput(problem, SolveParams(time_limit_s=600, threads=1))
     assert (found.status, found.load_ns) == (Status.OPTIMAL, 80_000 / gpus)

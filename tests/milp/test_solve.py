@@ -22,7 +22,7 @@ from tests.milp.problems import edge, two_devices
 from tests.placement.exhaustive import best_dispatch_ns
 
 MODULE = sys.modules["surplus.milp.search"]
-QUICK = SolveParams("highs", time_limit_s=20, threads=1)
+QUICK = SolveParams("highs", time_limit_s=600, threads=1)
 
 
 def checked(problem, params=QUICK):
@@ -220,7 +220,7 @@ def test_lanes_that_speed_each_other_up_leave_no_negative_gap(solver):
     plain = two_devices([(None, 3_000)] * 2, lanes=(1, 2))
     host, gpu = plain.devices
     problem = replace(plain, devices=(host, replace(gpu, slowdown=(1.0, 0.5))))
-    result = checked(problem, SolveParams(solver, time_limit_s=20, threads=1))
+    result = checked(problem, SolveParams(solver, time_limit_s=600, threads=1))
     assert (result.makespan_ns, result.bound_ns, result.gap) == (1_500, 1_500, 0.0)
 
 
@@ -303,7 +303,7 @@ def test_a_plan_that_meets_the_bound_is_optimal_whatever_is_left_out():
 @pytest.mark.parametrize("seed", range(6))
 def test_bounds_hold_with_all_that_is_left_out(seed, solver):
     problem = small_disturbed(seed, 4)
-    result = checked(problem, SolveParams(solver, time_limit_s=20, threads=1))
+    result = checked(problem, SolveParams(solver, time_limit_s=600, threads=1))
     assert result.bound_ns <= best_dispatch_ns(problem)
     assert (result.left_out == ()) == ("leaves out" not in result.message)
     if result.status is Status.FEASIBLE:

@@ -19,7 +19,7 @@ from tests.placement.featured_problems import featured
 UNPROVEN = inception(3, 6)
 """No known placement meets the bound that is known without a solver."""
 
-LIMITS = SolveParams(time_limit_s=30.0, threads=1)
+LIMITS = SolveParams(time_limit_s=600, threads=1)
 
 
 def _least_load_ns(problem: Problem) -> int:

@@ -41,7 +41,7 @@ def checked(problem, params):
 
 def test_one_wide_before_two_narrow_ones_is_proven():
     problem = moldable((10, 6), (10, 6), (10, 6))
-    result = checked(problem, SolveParams("cpsat", 20))
+    result = checked(problem, SolveParams("cpsat", 600))
     assert (result.status, result.makespan_ns) == (Status.OPTIMAL, 16)
     assert sorted(result.placement.width_of) == [1, 1, 2]
 
@@ -67,7 +67,7 @@ def test_reductions_keep_the_optimum_over_all_widths(seed):
 def test_blocks_are_joined_at_the_widths_that_were_found():
     problem = with_widths(inception(2, 8, machine=LANES), 2)
     assert len(series_blocks(problem)) > 4
-    params = SolveParams("cpsat", 20)
+    params = SolveParams("cpsat", 600)
     search = Search(problem, params)
     search.prepare()
     Chain(problem, series_blocks(problem), params).improve(search)
@@ -111,7 +111,7 @@ def test_the_least_load_is_that_of_the_widths_of_least_lane_time(seed):
     ]
     problem = replace(problem, tasks=tuple(tasks))
     assert is_moldable(problem)
-    found = solve_throughput(problem, SolveParams(time_limit_s=10))
+    found = solve_throughput(problem, SolveParams(time_limit_s=600))
     assert found.status is Status.OPTIMAL
     assert busiest_of(problem, found.placement)[1] == found.load_ns
-    assert found.load_ns < solve_throughput(narrow(problem), SolveParams(time_limit_s=10)).load_ns
+    assert found.load_ns < solve_throughput(narrow(problem), SolveParams(time_limit_s=600)).load_ns

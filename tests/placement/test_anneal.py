@@ -152,7 +152,7 @@ def begun(problem, placement, constants=([], [], [], []), **options):
 
 
 def test_a_time_ends_it():
-    found = improved(DETECTOR, make_policy("single").place(DETECTOR), AnnealParams(time_s=0.1))
+    found = improved(DETECTOR, make_policy("single").place(DETECTOR), AnnealParams(time_s=1.0))
     assert makespan_ns(DETECTOR, found) < makespan_ns(
         DETECTOR, make_policy("single").place(DETECTOR)
     )

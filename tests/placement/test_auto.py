@@ -107,12 +107,20 @@ def test_the_rest_is_left_out_and_logged_where_the_time_is_exceeded(monkeypatch,
     assert "the time is over, proposals made: 1" in caplog.text
 
 
+@pytest.fixture
+def no_time(monkeypatch):
+    """A clock that stands, as what a budget buys does not follow from one."""
+    monkeypatch.setattr(module, "thread_time_ns", lambda: 0)
+
+
+@pytest.mark.usefixtures("no_time")
 def test_more_time_finds_more():
     problem = detector(4, DetectorParams(60, 6, 80, 5), MachineParams(2, 2))
     short, long = (length_ns(problem, "auto", time_ms=ms) for ms in (0.1, 200))
     assert long < short
 
 
+@pytest.mark.usefixtures("no_time")
 def test_several_gpus_have_ten_times_the_time():
     one = detector(4, DetectorParams(60, 6, 80, 5))
     gpu, (up, down) = one.devices[1], one.links

@@ -1,7 +1,6 @@
 """Native ranks, tables and list schedules against those in Python, which are their oracles."""
 
 from random import Random
-from time import thread_time_ns
 
 import numpy as np
 import pytest
@@ -128,20 +127,3 @@ def gaps(count, fillers=(9,)):
     ]
     edges = tuple(Tensor(f"x{i}", i, (count + i,), 0) for i in range(count))
     return Problem("gaps", devices, (), tuple(early + late + rest), edges)
-
-
-def seconds(problem):
-    """Of a list schedule in which the gaps come before what does not fit."""
-    asked, count = compiled(problem), len(problem.tasks)
-    ranks, home_ns = np.arange(count, 0, -1, dtype=float), asked.ways_home_ns()
-    found = []
-    for _ in range(3):
-        start = thread_time_ns()
-        asked.list_schedule(ranks, home_ns)
-        found.append(thread_time_ns() - start)
-    return min(found)
-
-
-def test_the_search_for_gaps_is_not_quadratic():
-    # Eight times as many: 64 times as long if each search looked at each gap.
-    assert seconds(gaps(16_000)) < 32 * seconds(gaps(2_000))

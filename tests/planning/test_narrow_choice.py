@@ -26,6 +26,7 @@ from surplus.placement.placement import Placement
 from tests.constant_costs import constant_problem, plan_of_groups
 
 DEVICES = "cpu:2"
+HOUR_NS = 3_600_000_000_000
 INPUTS = {"x": np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)}
 
 
@@ -47,11 +48,11 @@ def job_of(graph: Graph, **params: Any) -> PlanJob:
 
 
 def cut_model(job: PlanJob) -> PlannedModel:
-    """Two segments, of a second each as far as is known."""
+    """Two segments, of an hour each as far as is known."""
     problem = constant_problem(job.graph, parse_devices(DEVICES))
     placement = Placement((0, 0), (0, 1), "test")
     plan = plan_of_groups(job.graph, per_task(problem, placement), "test")
-    slow = tuple(replace(segment, service_ns=10**9) for segment in plan.segments)
+    slow = tuple(replace(segment, service_ns=HOUR_NS) for segment in plan.segments)
     return PlannedModel(job.graph, replace(plan, segments=slow), job.machine)
 
 
@@ -66,7 +67,7 @@ def test_the_whole_model_on_one_lane(graph: Graph, same_bits: bool) -> None:
     assert narrow is not None
     (segment,) = narrow.segments
     assert (segment.tasks, segment.width) == ((0, 1), 1)
-    assert 0 < segment.service_ns < 10**9
+    assert 0 < segment.service_ns < HOUR_NS
 
 
 def test_not_with_other_bits_unless_any_will_do(graph: Graph, tmp_path: Path) -> None:

@@ -16,10 +16,12 @@ from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.serving.model_executor import ModelExecutor
 from surplus.placement.timeline import Timeline
+from tests.runtime.held_lane import held_lane
 from tests.runtime.pretended import spans_of
 from tests.runtime.runtime_models import ADD, model_of, read_text
 
 LONG_NS = 50_000_000
+HELD_NS = 5_000_000
 
 
 class Spans:
@@ -80,9 +82,14 @@ def test_queries_wait_for_those_before_them(tmp_path: Path) -> None:
     executor, query = ModelExecutor(ServedAlone(model)), {"x": np.eye(500, dtype=np.float32)}
 
     async def together(count: int) -> None:
-        await asyncio.gather(*(executor.infer(query, None, None) for _ in range(count)))
+        with held_lane(model._machine):
+            asked = [asyncio.ensure_future(executor.infer(query, None, None)) for _ in range(count)]
+            while model._machine.stats()["runs_in_flight"] <= count:
+                await asyncio.sleep(0)
+            until_ns = time.perf_counter_ns() + HELD_NS
+            while time.perf_counter_ns() < until_ns:
+                pass
+        await asyncio.gather(*asked)
 
-    began_ns = time.perf_counter_ns()
     asyncio.run(together(6))
-    # On one lane they wait 0, 1, ... 5 times as long as each takes: 2.5 times as long as all.
-    assert executor.queued_ns > (time.perf_counter_ns() - began_ns) / 2
+    assert executor.queued_ns >= 6 * HELD_NS

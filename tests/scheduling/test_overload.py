@@ -26,8 +26,8 @@ SLOW = """slow (float[n, 3] x) => (float[n, 3] y) {
     r = ReduceMax(p, axes)  y = Add(x, r)
 }"""
 """Some seven thousand million operations that no optimisation removes."""
-PREDICTED_MS = 1000.0
-TIMEOUT_US = 1_500_000
+PREDICTED_MS = 60_000.0
+TIMEOUT_US = 60_500_000
 """A query may begin within half a second of its arrival; the first ones are over long before."""
 QUERIES, MOST = 96, 64
 
@@ -42,7 +42,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     one = MeasuredModel(1, (1,), shares, (0.0,))
     profile = folder / "profile.json"
     profile.write_text(MeasuredProfile("cpu:2", {"slow": one}, {}).to_json())
-    words = ["--policy", "edf_drop", "--slo", "slow=60s", "--devices", "cpu:2", "--max-batch", "1"]
+    words = ["--policy", "edf_drop", "--slo", "slow=600s", "--devices", "cpu:2", "--max-batch", "1"]
     words += ["--profile", str(profile), "--max-in-flight", str(MOST), "--port", "0"]
     command = [sys.executable, "-m", "surplus.engine.cli.main", "serve", str(folder / "repository")]
     process = subprocess.Popen(
@@ -85,10 +85,7 @@ def test_overload_is_answered_dropped_or_turned_away(address: str) -> None:
     missed = [message for _, message in ends if "deadline" in message]
     assert len(missed) == kinds.count("DEADLINE_EXCEEDED")
     dropped = r"predicted to end \S+ ms after it came, \S+ ms after its deadline of \S+ ms"
-    # On a busy machine one that could have ended in time may not.
-    late = "the query's deadline passed before it finished"
-    assert all(re.search(f"{dropped}|{late}", message) for message in missed), missed
-    assert any(re.search(dropped, message) for message in missed)
+    assert all(re.search(dropped, message) for message in missed), missed
     for kind, (_, message) in zip(kinds, ends, strict=True):
         if kind == "RESOURCE_EXHAUSTED":
             assert f"has {MOST} queries in flight" in message

@@ -59,7 +59,7 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str
 
 @contextmanager
 def started(folder: Path, *more: str) -> Iterator[tuple[str, str]]:
-    words = ["--policy", "edf_drop", "--slo", "chain=10s", "--slo", "lenet=10s"]
+    words = ["--policy", "edf_drop", "--slo", "chain=100s", "--slo", "lenet=100s"]
     words += ["--devices", "cpu:2", "--max-batch", "4", "--profile", str(profile_of(folder))]
     words += ["--port", "0", "--http-port", "0", "--cache", str(folder / "cache")]
     command = [*SERVE, str(repository_of(folder)), *words, *more]

@@ -452,7 +452,7 @@ def test_priority_and_timeout_reach_the_executor(served, client, fresh_name):
 
 def test_timeout(served, client, fresh_name):
     gate = served.gate(fresh_name)
-    status, details = _refused(client.infer, fresh_name, _vector(), timeout=1_000)
+    status, details = _refused(client.infer, fresh_name, _vector(), timeout=500_000)
     assert (status, "deadline" in details) == ("504", True)
     assert gate.cancelled.acquire(timeout=WAIT_S)
 

@@ -354,9 +354,9 @@ TEST(a_promised_run_that_is_late_ends_without_computing) {
   const PlanPtr plan = planned(machine, 1'000, [&] { ++computed; });
   plan->admit_by({.refuses_late = true});
   Held held(machine, lanes);
-  const RunPtr run = machine->submit(*plan, {}, due_in(20 * ms));
+  const RunPtr run = machine->submit(*plan, {}, due_in(500 * ms));
   CHECK(!run->done());
-  const std::int64_t until_ns = now_ns() + 21 * ms;
+  const std::int64_t until_ns = now_ns() + 501 * ms;
   while (now_ns() < until_ns) std::this_thread::yield();
   held.let_one_go();
   CHECK(run->wait(0, false) && run->outcome() == Outcome::refused && run->refused_by_ns() > 0);
