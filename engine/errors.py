@@ -6,7 +6,8 @@
     ├── ModelError            the ONNX file cannot be read, is invalid or unsupported
     ├── InputError            a query's inputs do not fit the model (name, type, shape)
     ├── DeviceError           a device string is wrong, or a device failed
-    │   └── DeviceLostError   a device was lost while a model was loaded, measured or tuned on it
+    │   ├── DeviceLostError   a device was lost while a model was loaded, measured or tuned on it
+    │   └── LeftBehindError   the process was forked, and the model's threads stayed in its parent
     ├── ProfileError          a profile is missing, malformed or of another model
     │   └── PlanningTimeError the time for planning was over before a model was profiled
     ├── PlacementError        a placement does not fit the model, the devices or memory
@@ -54,6 +55,10 @@ class DeviceError(EngineError):
 
 class DeviceLostError(DeviceError):
     """A device was lost before there was a model to go on with; the message says when and why."""
+
+
+class LeftBehindError(DeviceError):
+    """The process was forked after the model was loaded, whose threads stayed in the parent."""
 
 
 class ProfileError(EngineError):

@@ -160,7 +160,7 @@ def _tensor(array: npt.NDArray[Any], elem_type: int) -> Value:
     if elem_type == ElementType.STRING:
         return Value.from_numpy(_objects(array), elem_type)
     if not array.dtype.isnative:
-        raise ValueError(f"{array.dtype.str} is not in this machine's byte order")
+        raise ValueError(byte_order_error(array.dtype))
     if array.dtype != wanted:
         raise ValueError(f"expected elements of {wanted}, got {array.dtype}")
     if elem_type in _PACKED:
@@ -169,6 +169,12 @@ def _tensor(array: npt.NDArray[Any], elem_type: int) -> Value:
         bits = np.ascontiguousarray(array).view(f"u{wanted.itemsize}").reshape(array.shape)
         return Value.from_numpy(bits, elem_type)
     return Value.from_numpy(array, elem_type)
+
+
+def byte_order_error(dtype: np.dtype[Any]) -> str:
+    """What is wrong with elements of another byte order than this machine's."""
+    native = dtype.newbyteorder("=")
+    return f"{dtype.str} is not in this machine's byte order: array.astype({native.name!r}) is"
 
 
 def _objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

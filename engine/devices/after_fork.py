@@ -11,7 +11,7 @@ import os
 import weakref
 from typing import Any, NoReturn
 
-from surplus.engine.errors import DeviceError
+from surplus.engine.errors import LeftBehindError
 
 _SUBJECTS: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -26,9 +26,9 @@ class LeftBehind:
 
         Raises
         ------
-        DeviceError
+        LeftBehindError
         """
-        raise DeviceError(
+        raise LeftBehindError(
             "this process was forked after the model was loaded, and its devices' threads stayed"
             " behind: load models after the fork, or start processes by spawn"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ _log = logging.getLogger(__name__)
 _OURS = "surplus."
 _FORMAT_KEY = "session.load_model_format"
 _FOLDER_KEY = "session.model_external_initializers_file_folder_path"
+_DISABLED_KEY = "optimization.disable_specified_optimizers"
 _SAVING = ("session.optimized_model_", "session.save_model_format")
 """What only counts where the optimised model is saved."""
 
@@ -35,7 +36,7 @@ _THEIR_KEYS = (
     _FORMAT_KEY,
     _FOLDER_KEY,
     "mlas.enable_gemm_fastmath_arm64_bfloat16",
-    "optimization.disable_specified_optimizers",
+    _DISABLED_KEY,
     "optimization.enable_cast_chain_elimination",
     "optimization.enable_gelu_approximation",
     "optimization.memory_optimizer_config",
@@ -79,6 +80,8 @@ class AskedSession:
         Sizes of open dimensions.
     initializers : mapping of str to OrtValue
         Instead of the model's.
+    files : mapping of str to bytes
+        External data by the names that the model has for them.
     weights_folder : str
         Where the external data of a model lies that is given as bytes; empty for the working
         folder.
@@ -98,6 +101,7 @@ class AskedSession:
     free_by_name: Mapping[str, int] = field(default_factory=dict)
     free_by_denotation: Mapping[str, int] = field(default_factory=dict)
     initializers: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
     weights_folder: str = ""
     profile_prefix: str | None = None
     optimized_path: str = ""
@@ -112,11 +116,16 @@ class AskedSession:
     @property
     def rewrites(self) -> bool:
         """Whether the model itself is changed before it is opened."""
-        return bool(self.free_by_name or self.free_by_denotation or self.initializers)
+        return bool(self.free_by_name or self.free_by_denotation or self.initializers or self.files)
 
 
-def asked_session(options: Any) -> AskedSession:
+def asked_session(options: Any, disabled_optimizers: Iterable[str] = ()) -> AskedSession:
     """What session options say; None says nothing.
+
+    Parameters
+    ----------
+    disabled_optimizers : iterable of str
+        Optimisers that ONNX Runtime is to leave out, beside those that an entry names.
 
     Raises
     ------
@@ -124,13 +133,15 @@ def asked_session(options: Any) -> AskedSession:
         If they are none, or an entry of ours is wrong.
     """
     if options is None:
-        return AskedSession()
+        options = SessionOptions()
     if not hasattr(options, "graph_optimization_level"):
         raise status(
             InvalidArgument, f"sess_options must be SessionOptions, got {type(options).__name__}"
         )
     _say_ignored(options)
     entries = dict(_entries(options))
+    if names := sorted(disabled_optimizers):
+        entries[_DISABLED_KEY] = ";".join(filter(None, (entries.get(_DISABLED_KEY), *names)))
     level = GraphOptimizationLevel(int(options.graph_optimization_level))
     return AskedSession(
         LEVEL_NAMES[level],
@@ -177,6 +188,7 @@ def _beyond_attributes(options: Any) -> dict[str, Any]:
         "free_by_name": dict(options._free_by_name),
         "free_by_denotation": dict(options._free_by_denotation),
         "initializers": dict(options._initializers),
+        "files": dict(options._files),
     }
 
 

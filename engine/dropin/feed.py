@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from surplus.engine.dfg.graph import ValueKind
 from surplus.engine.dropin.node_arg import type_of
 from surplus.engine.dropin.ort_value import content_of
-from surplus.engine.dropin.statuses import InvalidArgument, status
+from surplus.engine.dropin.statuses import Fail, InvalidArgument, status, without_heading
+from surplus.engine.element_type import ElementType
 from surplus.engine.runtime.inputs import Array, IoSpec
 from surplus.engine.runtime.type_text import tensor_type
+from surplus.engine.values import byte_order_error, elem_type_of
 
 _FIX = "Please fix either the inputs/outputs or the model."
 
@@ -49,6 +51,75 @@ def contents(feed: Mapping[str, Any]) -> dict[str, Array]:
     return {name: content_of(value) for name, value in feed.items()}
 
 
+def made_of_lists(specs: Sequence[IoSpec], feed: Mapping[str, Array]) -> dict[str, Array]:
+    """The feed as ONNX Runtime reads it: lists made arrays, what is no text made text.
+
+    Raises
+    ------
+    RuntimeError
+        If a list makes no array, or an array is of a type that no model takes.
+    """
+    tensors = {spec.name: spec for spec in specs if spec.kind is ValueKind.TENSOR}
+    return {
+        name: _read(tensors[name], content) if name in tensors else content
+        for name, content in feed.items()
+    }
+
+
+def _read(spec: IoSpec, content: Array) -> Array:
+    if isinstance(content, list | tuple):
+        _require_array(content)
+        return content
+    if isinstance(content, Mapping):
+        _refuse_map(spec, content)
+    if not isinstance(content, np.ndarray):
+        return content
+    if spec.elem_type == ElementType.STRING and content.dtype.kind == "O":
+        return _texts(content)
+    try:
+        elem_type_of(content.dtype)
+    except ValueError:
+        raise RuntimeError(
+            f"Numpy_type {content.dtype.num} can't be converted to MLDataType"
+            f" ({content.dtype}, for input {spec.name!r})."
+        ) from None
+    return content
+
+
+def _refuse_map(spec: IoSpec, content: Mapping[Any, Any]) -> NoReturn:
+    """As ONNX Runtime, which reads it first."""
+    if not content:
+        raise RuntimeError("Size of dictionary is empty, unable to run the prediction.")
+    try:
+        for value in content.values():
+            float(value)
+    except (TypeError, ValueError) as error:
+        raise without_heading(Fail, f"{type(error)}: {error}") from error
+    key = "string" if isinstance(next(iter(content)), str) else "int64"
+    actual, expected = f"(map({key},tensor(float)))", f"({tensor_type(spec.elem_type)})"
+    raise _wrong_type(actual, expected)
+
+
+def _wrong_type(actual: str, expected: str) -> Exception:
+    text = f"Unexpected input data type. Actual: ({actual}) , expected: ({expected})"
+    return status(InvalidArgument, text)
+
+
+def _require_array(content: list[Any] | tuple[Any, ...]) -> None:
+    try:
+        np.asarray(content)
+    except (TypeError, ValueError):
+        raise RuntimeError("Could not create tensor from given input list") from None
+
+
+def _texts(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Each element's text; the array itself where all have one."""
+    if all(isinstance(item, str | bytes) for item in array.flat):
+        return array
+    texts = [item if isinstance(item, bytes) else str(item) for item in array.flat]
+    return np.array(texts, object).reshape(array.shape)
+
+
 def check_feed(specs: Sequence[IoSpec], feed: Mapping[str, Array]) -> None:
     """Refuse the first input that does not fit.
 
@@ -67,12 +138,10 @@ def check_feed(specs: Sequence[IoSpec], feed: Mapping[str, Array]) -> None:
 
 def _check_tensor(spec: IoSpec, array: np.ndarray[Any, Any]) -> None:
     wanted = spec.dtype
+    if not array.dtype.isnative:
+        raise status(InvalidArgument, f"input {spec.name!r}: {byte_order_error(array.dtype)}")
     if wanted is not None and array.dtype != wanted and not _both_text(array, wanted):
-        actual, expected = type_of(array), tensor_type(spec.elem_type)
-        raise status(
-            InvalidArgument,
-            f"Unexpected input data type. Actual: ({actual}) , expected: ({expected})",
-        )
+        raise _wrong_type(type_of(array), tensor_type(spec.elem_type))
     if spec.shape is None:
         return
     if len(spec.shape) != array.ndim:

@@ -51,8 +51,13 @@ class FaceFinder(MetaPathFinder, Loader):
 
 def adopt() -> None:
     """Let later imports of ``onnxruntime`` find what stands in for it; again, nothing changes."""
-    if not any(isinstance(finder, FaceFinder) for finder in sys.meta_path):
+    if not is_adopted():
         sys.meta_path.insert(0, FaceFinder())
+
+
+def is_adopted() -> bool:
+    """Whether they do."""
+    return any(isinstance(finder, FaceFinder) for finder in sys.meta_path)
 
 
 def _folder_of(name: str) -> Path | None:

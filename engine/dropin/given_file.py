@@ -5,7 +5,9 @@ Plans are kept by content, so a model that comes as bytes has its plan at the ne
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,8 @@ from surplus.engine.store.kept_file import FOLDER, ORT_MAGIC, kept_file
 
 if TYPE_CHECKING:
     import onnx
+
+_log = logging.getLogger(__name__)
 
 _EXTERNAL = b"\n\x08location"
 """How the key of a tensor's external data is written in a protobuf."""
@@ -54,6 +58,9 @@ def given_file(model: str | os.PathLike[str] | bytes, asked: AskedSession, cache
     if not isinstance(model, str | os.PathLike):
         raise TypeError(f"Unable to load from type '{type(model)}'")
     path = Path(os.fspath(model)).absolute()
+    if path.is_dir():
+        text = f"Load model from {model} failed:Protobuf parsing failed: it is a directory."
+        raise status(InvalidProtobuf, text)
     if not path.exists():
         text = f"Load model from {model} failed:Load model {model} failed. File doesn't exist"
         raise status(NoSuchFile, text)
@@ -98,6 +105,7 @@ def _changed(data: bytes, asked: AskedSession, folder: Path) -> bytes:
         raise status(InvalidProtobuf, text) from error
     for name, value in asked.initializers.items():
         _replace(model.graph, name, content_of(value))
+    _take_files(model, asked.files)
     load_external_data_for_model(model, str(folder))
     _fix_dimensions(model.graph, asked)
     if model.ByteSize() > _MOST_BYTES:
@@ -112,7 +120,33 @@ def _replace(graph: onnx.GraphProto, name: str, array: Any) -> None:
         if tensor.name == name:
             tensor.CopyFrom(numpy_helper.from_array(array, name))
             return
-    raise status(InvalidArgument, f"the model has no initializer {name!r}")
+    _log.debug("the model has no initializer %r: what was given for it is not read", name)
+
+
+def _take_files(model: onnx.ModelProto, files: Mapping[str, bytes]) -> None:
+    """External data that are given in memory.
+
+    Raises
+    ------
+    InvalidArgument
+        If a file is shorter than a tensor says.
+    """
+    if not files:
+        return
+    from onnx.external_data_helper import ExternalDataInfo, uses_external_data
+
+    for tensor in model.graph.initializer:
+        info = ExternalDataInfo(tensor) if uses_external_data(tensor) else None
+        if info is None or info.location not in files:
+            continue
+        begin, whole = info.offset or 0, files[info.location]
+        end = len(whole) if info.length is None else begin + info.length
+        if end > len(whole):
+            text = f"{info.location} has {len(whole)} bytes, {tensor.name!r} ends at {end}"
+            raise status(InvalidArgument, text)
+        tensor.raw_data = whole[begin:end]
+        tensor.ClearField("external_data")
+        tensor.data_location = tensor.DEFAULT
 
 
 def _fix_dimensions(graph: onnx.GraphProto, asked: AskedSession) -> None:

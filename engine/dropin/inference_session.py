@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from surplus.engine.cache_folder import cache_folder
 from surplus.engine.dropin.adopted import adopted_options
-from surplus.engine.dropin.asked_session import asked_session
-from surplus.engine.dropin.callbacks import call_back
-from surplus.engine.dropin.feed import check_complete, check_feed, check_outputs, contents
+from surplus.engine.dropin.asked_session import AskedSession, asked_session
 from surplus.engine.dropin.given_file import given_file
 from surplus.engine.dropin.io_binding import IOBinding
+from surplus.engine.dropin.load_keywords import load_keywords
+from surplus.engine.dropin.model_metadata import read_metadata
 from surplus.engine.dropin.opening import opened, save_optimised
 from surplus.engine.dropin.ort_value import OrtValue
-from surplus.engine.dropin.providers import check_providers
+from surplus.engine.dropin.providers import chosen_providers
 from surplus.engine.dropin.query_profile import QueryProfile
-from surplus.engine.dropin.run_options import ended_by, said_of, terminated
 from surplus.engine.dropin.session_facts import SessionFacts
+from surplus.engine.dropin.session_handle import Callback, SessionHandle
 from surplus.engine.dropin.session_keywords import SessionKeywords
-from surplus.engine.dropin.statuses import (
-    NotImplemented,
-    OrtStatusError,
-    raise_run_error,
-    status,
-)
-from surplus.engine.errors import CancelledError, EngineError
+from surplus.engine.dropin.session_options import SessionOptions
+from surplus.engine.dropin.statuses import ModelLoadCanceled, status
 from surplus.engine.kernels.asked import ONNX_RUNTIME
 from surplus.engine.planning.load_options import named_now
 from surplus.engine.runtime.inputs import Array
 
-Callback = Callable[[list[Array], Any, str], object]
-"""What ``run_async`` calls: with the answers, the caller's data, and what went wrong."""
+if TYPE_CHECKING:
+    from surplus.engine.dropin.told_model import ToldModel
+    from surplus.engine.runtime.model import Model
 
 
 class InferenceSession(SessionFacts):
@@ -47,11 +44,13 @@ class InferenceSession(SessionFacts):
     path_or_bytes : str, Path or bytes
         A model: ONNX, or ONNX Runtime's own format.
     sess_options : SessionOptions, optional
-        Ours or the ``onnxruntime`` module's (asked_session.py).
+        Ours or the ``onnxruntime`` module's (asked_session.py), as they are now.
     providers, provider_options : sequence, optional
         Those that are not there are warned of; the CPU's answers.
     devices, options
         As for ``surplus.load``; but ``kernels`` are ONNX Runtime's unless others are asked for.
+        ONNX Runtime's own (``disabled_optimizers``, ``enable_fallback``) are as there, and what
+        neither knows is not read, as there.
 
     Attributes
     ----------
@@ -77,26 +76,37 @@ class InferenceSession(SessionFacts):
         devices: str = "",
         **options: Unpack[SessionKeywords],
     ) -> None:
+        is_bytes = isinstance(path_or_bytes, bytes)
+        self._model_path = None if is_bytes else _path(path_or_bytes)
+        self._model_bytes = path_or_bytes if is_bytes else None
+        self._sess_options_initial = sess_options
         falls_back = int(options.pop("enable_fallback", 1)) == 1
-        options.pop("read_config_from_model", None)
-        if options.pop("disabled_optimizers", None):
-            raise status(NotImplemented, "optimizers cannot be disabled one by one")
-        check_providers(providers, provider_options, falls_back=falls_back)
-        asked = asked_session(sess_options)
+        disabled = options.pop("disabled_optimizers", None) or ()
+        own = sess_options._copied() if isinstance(sess_options, SessionOptions) else sess_options
+        own = SessionOptions() if own is None else own
+        chosen = chosen_providers(
+            _asked_providers(own, providers), provider_options, falls_back=falls_back
+        )
+        asked = asked_session(own, disabled)
         said = {"devices": devices} if devices else {}
         said = {
             "kernels": ONNX_RUNTIME,
             **adopted_options(),
             **asked.load_options,
             **said,
-            **named_now(options),
+            **named_now(load_keywords(options)),
         }
-        path = given_file(path_or_bytes, asked, Path(said.get("cache") or cache_folder()))
-        if asked.optimized_path:
-            save_optimised(path, asked)
-        super().__init__(opened(path, asked, said), path, sess_options, falls_back=falls_back)
+        if getattr(own, "_is_cancelled", False):
+            raise status(ModelLoadCanceled, "loading was cancelled by the session's options")
         prefix = asked.profile_prefix
-        self._profile = None if prefix is None else QueryProfile(prefix)
+        handle = SessionHandle(
+            _Opening(path_or_bytes, asked, said),
+            partial(read_metadata, path_or_bytes),
+            own,
+            chosen,
+            None if prefix is None else QueryProfile(prefix),
+        )
+        super().__init__(handle, falls_back=falls_back)
 
     def run(
         self,
@@ -120,19 +130,7 @@ class InferenceSession(SessionFacts):
         OrtStatusError
             If it failed, or ``terminate`` is set.
         """
-        try:
-            if run_options is None and self._profile is None:
-                found = self.model.run(input_feed)
-            else:
-                found = self._run_as(input_feed, run_options)
-        except (EngineError, AttributeError, TypeError) as error:
-            found = self._run_again(input_feed, run_options, error)
-        if not output_names:
-            return list(found.values())
-        if type(output_names) is str:
-            raise TypeError(f"output_names must be a sequence of names, got {output_names!r}")
-        check_outputs(self._output_names, output_names)
-        return [found[name] for name in output_names]
+        return self._sess.run(output_names, input_feed, run_options)
 
     def run_async(
         self,
@@ -154,9 +152,7 @@ class InferenceSession(SessionFacts):
         ValueError
             If an input is missing; other errors come to ``callback``.
         """
-        check_complete(self.model.inputs, input_feed.keys())
-        feed = contents(input_feed)
-        call_back(lambda: self.run(output_names, feed, run_options), callback, user_data)
+        self._sess.run_async(output_names, input_feed, callback, user_data, run_options)
 
     def run_with_ort_values(
         self,
@@ -165,8 +161,8 @@ class InferenceSession(SessionFacts):
         run_options: Any = None,
     ) -> list[OrtValue]:
         """``run`` of values, for values."""
-        feed = contents(input_dict_ort_values)
-        return [OrtValue(answer) for answer in self.run(output_names, feed, run_options)]
+        found = self._sess.run_with_ort_values(input_dict_ort_values, output_names, run_options)
+        return list(found)
 
     def run_with_ortvaluevector(
         self,
@@ -178,8 +174,9 @@ class InferenceSession(SessionFacts):
         fetch_devices: Sequence[Any],
     ) -> None:
         """``run`` of a list of values; answers are appended to ``fetches``."""
-        given = dict(zip(feed_names, feeds, strict=True))
-        fetches.extend(self.run_with_ort_values(fetch_names, given, run_options))
+        self._sess.run_with_ortvaluevector(
+            run_options, feed_names, feeds, fetch_names, fetches, fetch_devices
+        )
 
     def run_with_iobinding(self, iobinding: IOBinding, run_options: Any = None) -> None:
         """Answer one query of what is bound.
@@ -191,15 +188,9 @@ class InferenceSession(SessionFacts):
         RuntimeError
             If it failed, or does not fit what is bound.
         """
-        if iobinding.session is not self:
+        if iobinding._session is not self._sess:
             raise ValueError("IOBinding must be used with the session that created it.")
-        try:
-            check_outputs(self._output_names, iobinding.output_names)
-            found = self.run(None, iobinding.inputs, run_options)
-        except (OrtStatusError, ValueError) as error:
-            text = error.bare if isinstance(error, OrtStatusError) else str(error)
-            raise RuntimeError(f"Error in execution: {text}") from error
-        iobinding.take(dict(zip(self._output_names, found, strict=True)))
+        self._sess.run_with_iobinding(iobinding._iobinding, run_options)
 
     def close(self) -> None:
         """Refuse queries from now on; sessions and weights go with the last that is in flight."""
@@ -216,43 +207,55 @@ class InferenceSession(SessionFacts):
 
     def io_binding(self) -> IOBinding:
         """What inputs and outputs can be bound with."""
-        return IOBinding(self, [spec.name for spec in self.model.inputs])
+        return IOBinding(self)
 
     def end_profiling(self) -> str:
         """Write the profile, and end it: the file's path; empty where none was asked for."""
-        profile, self._profile = self._profile, None
-        return "" if profile is None else profile.write()
+        return self._sess.end_profiling()
 
     def get_profiling_start_time_ns(self) -> int:
         """When profiling began, on ``time.monotonic_ns``'s clock; 0 if it did not."""
-        return 0 if self._profile is None else self._profile.began_ns
+        return self._sess.get_profiling_start_time_ns
 
-    def _run_as(self, feed: Mapping[str, Any], run_options: Any) -> dict[str, Array]:
-        """A query as its options want it, and in the profile."""
-        profile, said = self._profile, said_of(run_options)
-        began_ns = time.monotonic_ns()
-        query = self.model.submit(feed, traced=profile is not None, **said)
-        with ended_by(run_options, query):
-            try:
-                found = query.result()
-            except CancelledError as error:
-                raise terminated() if getattr(run_options, "terminate", False) else error from None
-        if profile is not None:
-            profile.add(began_ns, time.monotonic_ns(), query.timeline())
-        return found
 
-    def _run_again(
-        self, feed: Mapping[str, Any], run_options: Any, error: Exception
-    ) -> dict[str, Array]:
-        """A query of ``OrtValue``s, which must be looked into; else say what was wrong with it."""
-        if isinstance(error, OrtStatusError):
-            raise error
-        check_complete(self.model.inputs, feed.keys())
-        plain = contents(feed)
-        if any(plain[name] is not feed[name] for name in feed):
-            names = self._output_names
-            return dict(zip(names, self.run(None, plain, run_options), strict=True))
-        check_feed(self.model.inputs, feed)
-        if isinstance(error, EngineError):
-            raise_run_error(error)
-        raise error
+class _Opening:
+    """Opens a session's model; again in each forked child.
+
+    Raises
+    ------
+    OrtStatusError, EngineError
+        Why it does not load.
+    """
+
+    def __init__(
+        self,
+        given: str | os.PathLike[str] | bytes,
+        asked: AskedSession,
+        options: Mapping[str, Any],
+    ) -> None:
+        self._given, self._asked, self._options = given, asked, options
+
+    def __call__(self) -> Model | ToldModel:
+        cache = Path(self._options.get("cache") or cache_folder())
+        path = given_file(self._given, self._asked, cache)
+        if self._asked.optimized_path:
+            save_optimised(path, self._asked)
+        return opened(path, self._asked, self._options)
+
+
+def _path(given: Any) -> str:
+    if not isinstance(given, str | os.PathLike):
+        raise TypeError(f"Unable to load from type '{type(given)}'")
+    return os.fspath(given)
+
+
+def _asked_providers(options: Any, named: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Those that the session's options have, unless the session names others."""
+    if named and options.has_providers():
+        warnings.warn(
+            "Specified 'providers'/'provider_options' when creating InferenceSession but"
+            " SessionOptions has already been configured with providers. InferenceSession will"
+            " only use the providers passed to InferenceSession().",
+            stacklevel=3,
+        )
+    return named or getattr(options, "_providers", None)

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from surplus.engine.dropin.ort_device import require_host
-from surplus.engine.dropin.ort_value import OrtValue, array_at, content_of, numpy_type
+from surplus.engine.dropin.ort_device import OrtDevice
+from surplus.engine.dropin.ort_value import OrtValue, OrtValueVector
+from surplus.engine.dropin.session_io_binding import SessionIOBinding
 from surplus.engine.runtime.inputs import Array
+
+if TYPE_CHECKING:
+    from surplus.engine.dropin.session_facts import SessionFacts
 
 
 class IOBinding:
     """What a session's queries read and write, by name. Not for several threads at once.
 
-    Outputs are written by the engine and copied once into what is bound for them.
-
     Parameters
     ----------
     session : InferenceSession
         Whose inputs and outputs they are.
-    input_names : sequence of str
-        Its model's.
-
-    Attributes
-    ----------
-    inputs : dict of str to array
-        What a query reads.
     """
 
-    def __init__(self, session: Any, input_names: Sequence[str]) -> None:
-        self.session = session
-        self._known = frozenset(input_names)
-        self.inputs: dict[str, Array] = {}
-        self._outputs: dict[str, OrtValue | None] = {}
-        self._answers: list[OrtValue] = []
+    def __init__(self, session: SessionFacts) -> None:
+        self._session = session._sess
+        self._iobinding = SessionIOBinding(session._sess)
 
     def bind_cpu_input(self, name: str, arr_on_cpu: Array) -> None:
         """Read an input from an array, as it is when a query runs.
@@ -45,9 +35,7 @@ class IOBinding:
         RuntimeError
             If there is no such input.
         """
-        if name not in self._known:
-            raise RuntimeError(f"Failed to find NodeArg with name: {name} in the def list")
-        self.inputs[name] = arr_on_cpu
+        self._iobinding.bind_input(name, arr_on_cpu)
 
     def bind_input(
         self,
@@ -59,12 +47,12 @@ class IOBinding:
         buffer_ptr: int,
     ) -> None:
         """Read an input from memory of the program's, which it keeps."""
-        require_host(device_type, device_id)
-        self.bind_cpu_input(name, array_at(buffer_ptr, shape, numpy_type(element_type)))
+        device = OrtDevice.make(device_type, device_id)
+        self._iobinding.bind_input(name, device, element_type, shape, buffer_ptr)
 
     def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None:
         """Read an input from a value, as it is when a query runs."""
-        self.bind_cpu_input(name, content_of(ortvalue))
+        self._iobinding.bind_ortvalue_input(name, ortvalue)
 
     def bind_output(
         self,
@@ -82,20 +70,16 @@ class IOBinding:
         ValueError
             If there is an address without a type or a shape.
         """
-        require_host(device_type, device_id)
-        if buffer_ptr is None:
-            self._outputs[name] = None
-            return
-        if element_type is None or shape is None:
+        device = OrtDevice.make(device_type, device_id)
+        if buffer_ptr is not None and (element_type is None or shape is None):
             raise ValueError(
                 "`element_type` and `shape` are to be provided if pre-allocated memory is provided"
             )
-        array = array_at(buffer_ptr, shape, numpy_type(element_type))
-        self._outputs[name] = OrtValue(array)
+        self._iobinding.bind_output(name, device, element_type, shape or (), buffer_ptr)
 
     def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
         """Write an output into a value's memory."""
-        self._outputs[name] = ortvalue
+        self._iobinding.bind_ortvalue_output(name, ortvalue)
 
     def synchronize_inputs(self) -> None:
         """Inputs lie in the host's memory: there is nothing to wait for."""
@@ -105,49 +89,20 @@ class IOBinding:
 
     def get_outputs(self) -> list[OrtValue]:
         """The last query's, in the order in which they were bound."""
-        return list(self._answers)
+        return list(self._iobinding.get_outputs())
 
-    def get_outputs_as_ortvaluevector(self) -> list[OrtValue]:
+    def get_outputs_as_ortvaluevector(self) -> OrtValueVector:
         """The same."""
-        return list(self._answers)
+        return self._iobinding.get_outputs()
 
     def copy_outputs_to_cpu(self) -> list[Array]:
         """The last query's outputs, copied."""
-        return [_copied(answer._content) for answer in self._answers]
+        return self._iobinding.copy_outputs_to_cpu()
 
     def clear_binding_inputs(self) -> None:
         """Forget what inputs are read from."""
-        self.inputs.clear()
+        self._iobinding.clear_binding_inputs()
 
     def clear_binding_outputs(self) -> None:
         """Forget which outputs are returned, and the last query's."""
-        self._outputs.clear()
-        self._answers = []
-
-    @property
-    def output_names(self) -> list[str]:
-        """What is returned, in the order in which it was bound."""
-        return list(self._outputs)
-
-    def take(self, found: Mapping[str, Array]) -> None:
-        """Keep a query's outputs, each where it was bound to."""
-        self._answers = [_kept(name, found[name], into) for name, into in self._outputs.items()]
-
-
-def _kept(name: str, content: Array, into: OrtValue | None) -> OrtValue:
-    if into is None:
-        return OrtValue(content)
-    target = into._content
-    if not isinstance(content, np.ndarray) or target.dtype != content.dtype:
-        raise RuntimeError(f"Error in execution: output {name!r} is not of {target.dtype}")
-    if target.shape != content.shape:
-        raise RuntimeError(
-            f"Error in execution: the OrtValue provided for output {name!r} has shape"
-            f" {target.shape} but the computed output shape for this run is {content.shape}"
-        )
-    np.copyto(target, content)
-    return into
-
-
-def _copied(content: Array) -> Array:
-    return content.copy() if isinstance(content, np.ndarray) else content
+        self._iobinding.clear_binding_outputs()

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
 
 
 class _Named(IntEnum):
-    """Written as ONNX Runtime writes its own."""
+    """Written as ONNX Runtime writes its own, and equal to it."""
+
+    def __eq__(self, other: object) -> bool:
+        return bool(int(self) == _number(self, other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = int.__hash__
 
     def __str__(self) -> str:
         return f"{type(self).__name__}.{self.name}"
+
+
+def _number(member: _Named, other: Any) -> Any:
+    """The number of a member of ONNX Runtime's enumeration of the same name; else ``other``."""
+    return int(other) if type(other).__name__ == type(member).__name__ else other
 
 
 class GraphOptimizationLevel(_Named):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from surplus.engine.dropin.statuses import NotImplemented, status
+from surplus.engine.dropin.statuses import MissingName, status
 from surplus.engine.errors import one_line
 
 _NO_VERSION = 2**63 - 1
@@ -32,20 +32,24 @@ class ModelMetadata:
     custom_metadata_map: dict[str, str] = field(default_factory=dict)
 
 
-def read_metadata(path: Path) -> ModelMetadata:
-    """What an ONNX file says of itself; its weights are not read where they lie apart.
+def read_metadata(given: str | os.PathLike[str] | bytes) -> ModelMetadata:
+    """What an ONNX file, or its bytes, say of it; weights are not read where they lie apart.
 
     Raises
     ------
-    NotImplemented
+    MissingName
         If it is of another format.
     """
     import onnx  # few programs ask
 
     try:
-        model = onnx.load(path, load_external_data=False)
+        if isinstance(given, bytes):
+            model = onnx.load_model_from_string(given)
+        else:
+            model = onnx.load(given, load_external_data=False)
     except Exception as error:  # of protobuf, of the system
-        raise status(NotImplemented, f"metadata of {path}: {one_line(error)}") from error
+        name = "a model that was given as bytes" if isinstance(given, bytes) else os.fspath(given)
+        raise status(MissingName, f"metadata of {name}: {one_line(error)}") from error
     return ModelMetadata(
         producer_name=model.producer_name,
         graph_name=model.graph.name,

@@ -39,6 +39,7 @@ def opened(path: Path, asked: AskedSession, options: Mapping[str, Any]) -> Model
     EngineError
         What is not about the model.
     """
+    _log.debug("%s is opened", path)
     try:
         if asked.is_told or is_ort_format(path):
             return _told(path, asked, options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surplus.engine.dropin.statuses import NotImplemented, status
+from typing import Any
 
 _NUMBERS = {"cpu": 0, "cuda": 1, "gpu": 1, "webgpu": 1, "dml": 1, "fpga": 2, "npu": 3, "cann": 3}
 """ONNX Runtime's kinds of devices."""
@@ -53,6 +53,13 @@ class OrtDevice:
         """The default memory."""
         return 0
 
+    def _get_c_device(self) -> Any:
+        """The extension module's object of it, which sparse tensors are made with."""
+        from surplus.engine.dropin.own_modules import extension  # few programs ask
+
+        of = extension().OrtDevice
+        return of(self.device_type(), of.default_memory(), self._id)
+
 
 def require_host(name: str, device_id: int = 0) -> None:
     """Refuse values in another memory than the host's.
@@ -61,12 +68,17 @@ def require_host(name: str, device_id: int = 0) -> None:
     ------
     Exception
         If there is no such kind of device.
-    NotImplemented
+    RuntimeError
         If it has a memory of its own.
     """
-    if OrtDevice(name, device_id).device_type() != OrtDevice.cpu():
-        raise status(
-            NotImplemented,
-            f"Can't allocate memory on {name!r}: values lie in the host's memory, and the engine"
-            " copies what a GPU of its plan needs",
+    require_host_device(OrtDevice(name, device_id))
+
+
+def require_host_device(device: Any) -> None:
+    """The same, of an ``OrtDevice``, ours or the extension module's."""
+    if device.device_type() != OrtDevice.cpu():
+        name = device.device_name() if isinstance(device, OrtDevice) else device.device_type()
+        raise RuntimeError(
+            f"Can't allocate memory on the device {name!r}: values lie in the host's memory, and"
+            " the engine copies what a GPU of its plan needs"
         )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
+from surplus.engine.dropin.dlpack import array_of, capsule_of
 from surplus.engine.dropin.ort_device import require_host
+from surplus.engine.dropin.statuses import NotImplemented, status
 from surplus.engine.runtime.inputs import Array
 from surplus.engine.runtime.type_text import tensor_type
 from surplus.engine.values import dtype_of, elem_type_of
@@ -23,12 +25,20 @@ class OrtValue:
 
     Parameters
     ----------
-    content : array, list of arrays, dict or None
+    content : array, list of arrays, dict, OrtValue or None
         Shared, not copied: an array that is C-contiguous is the value's memory.
     """
 
     def __init__(self, content: Array) -> None:
-        self._content = content
+        self._content: Array = content._content if isinstance(content, OrtValue) else content
+
+    @property
+    def _ortvalue(self) -> OrtValue:
+        """ONNX Runtime's own handle of it: itself."""
+        return self
+
+    def _get_c_value(self) -> OrtValue:
+        return self
 
     @classmethod
     def ortvalue_from_numpy(
@@ -43,9 +53,7 @@ class OrtValue:
         Raises
         ------
         RuntimeError
-            If it is no array of numbers.
-        NotImplemented
-            If it is to lie on another device.
+            If it is no array of numbers, or is to lie on another device.
         """
         require_host(device_type, device_id)
         if not isinstance(numpy_obj, np.ndarray) or numpy_obj.dtype.kind in "OUST":
@@ -86,8 +94,27 @@ class OrtValue:
 
     @classmethod
     def from_dlpack(cls, data: Any, /) -> OrtValue:
-        """A tensor over another library's memory."""
-        return cls(np.from_dlpack(data))
+        """A tensor over another library's memory; raises as ``array_of``."""
+        return cls(array_of(data))
+
+    @classmethod
+    def ort_value_from_sparse_tensor(cls, sparse_tensor: Any) -> NoReturn:
+        """Refused.
+
+        Raises
+        ------
+        NotImplemented
+        """
+        raise status(NotImplemented, "queries take no sparse tensors")
+
+    def as_sparse_tensor(self) -> NoReturn:
+        """Refused: it never is one.
+
+        Raises
+        ------
+        RuntimeError
+        """
+        raise RuntimeError("This OrtValue does not contain SparseTensor. Check data_type() value.")
 
     def numpy(self) -> Array:
         """The array over its memory; of other than tensors, what ``run`` returns of the like.
@@ -107,7 +134,12 @@ class OrtValue:
         return array.astype(dtype) if changed else array.copy() if copy else array
 
     def __dlpack__(self, *, stream: Any = None) -> Any:
-        return self._array().__dlpack__()
+        return capsule_of(self._array())
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "to_dlpack":  # of the extension module's alone
+            return self.__dlpack__
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._array().__dlpack_device__()
@@ -181,6 +213,51 @@ class OrtValue:
         if not isinstance(self._content, np.ndarray):
             raise RuntimeError(_NO_TENSOR)
         return self._content
+
+
+class OrtValueVector(list[OrtValue]):
+    """Values one after another, as ONNX Runtime's extension module hands them over."""
+
+    def push_back(self, value: OrtValue) -> None:
+        """Append a value."""
+        self.append(value)
+
+    def push_back_batch(
+        self,
+        tensors: Iterable[Any],
+        data_ptrs: Sequence[int],
+        element_types: Sequence[Any],
+        shapes: Sequence[Sequence[int]],
+        devices: Sequence[Any],
+    ) -> None:
+        """Append values over memory that ``tensors`` keep."""
+        for address, kind, shape in zip(data_ptrs, element_types, shapes, strict=True):
+            self.append(OrtValue(array_at(address, shape, numpy_type(kind))))
+
+    def reserve(self, count: int) -> None:
+        """There is nothing to reserve."""
+
+    def shrink_to_fit(self) -> None:
+        """There is nothing to give back."""
+
+    def element_type_at(self, index: int) -> int:
+        """ONNX's number of the type of a value's elements."""
+        return self[index].element_type()
+
+    def dlpack_at(self, index: int) -> Any:
+        """A value as a DLPack capsule."""
+        return self[index].__dlpack__()
+
+    def to_dlpacks(self, to_tensor: Callable[[Any], Any] | None) -> list[Any]:
+        """All of them, each as what ``to_tensor`` makes of its capsule."""
+        capsules = [value.__dlpack__() for value in self]
+        return capsules if to_tensor is None else [to_tensor(each) for each in capsules]
+
+
+def copy_tensors(src: Sequence[OrtValue], dst: Sequence[OrtValue], stream: Any = None) -> None:
+    """Replace the content of some values by that of others."""
+    for source, target in zip(src, dst, strict=True):
+        target.update_inplace(source)
 
 
 def array_at(address: int, shape: Sequence[int], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
-from surplus.engine.dropin.statuses import Fail, status
+from surplus.engine.errors import RuntimeLibraryError
+from surplus.engine.native import find_library
 
 CPU = "CPUExecutionProvider"
+_AZURE = "AzureExecutionProvider"
+"""Asks servers for what no other computes; the package for CPUs has it."""
+
+_CPU_PACKAGE = "package_name = 'onnxruntime'\n"
+_PACKAGE_INFO = "build_and_package_info.py"
 
 ALL = (
     "TensorrtExecutionProvider",
@@ -43,33 +51,55 @@ def get_all_providers() -> list[str]:
 
 def get_available_providers() -> list[str]:
     """Those that sessions may name: GPUs are named by ``devices=``."""
-    return [CPU]
+    return list(_available())
 
 
-def check_providers(
+@functools.cache
+def _available() -> tuple[str, ...]:
+    """Of the installed package's, those that need no device but the CPU."""
+    with suppress(OSError, RuntimeLibraryError):
+        if _CPU_PACKAGE in (find_library().parent / _PACKAGE_INFO).read_text():
+            return (_AZURE, CPU)
+    return (CPU,)
+
+
+def chosen_providers(
     providers: Sequence[Any] | None, options: Sequence[Any] | None, *, falls_back: bool
-) -> None:
-    """Warn of providers that are not there, as ONNX Runtime does.
+) -> list[str]:
+    """Those that are in use, in the order asked for; others are warned of, as by ONNX Runtime.
 
     Raises
     ------
     ValueError
         If they are not given as ONNX Runtime wants them, and the session does not fall back.
-    Fail
+    RuntimeError
         If one is of no name that ONNX Runtime knows, likewise.
     """
     try:
         names = _names(providers, options)
-        for name in dict.fromkeys(names):
-            if name != CPU:
-                _warn(name)
-        unknown = [name for name in names if name not in ALL]
-        if unknown:
-            raise status(Fail, f"Unknown Provider Type: {unknown[0]}")
-    except (ValueError, Fail) as error:
+    except ValueError as error:
         if not falls_back:
             raise
         warnings.warn(f"{error}; going on with {CPU}", stacklevel=4)
+        return [CPU]
+    for name in names:
+        if name not in _available():
+            _warn(name)
+    if not falls_back:
+        check_known(names)
+    return list(dict.fromkeys([*(name for name in names if name in _available()), CPU]))
+
+
+def check_known(names: Sequence[str]) -> None:
+    """Refuse the first that is of no name that ONNX Runtime knows.
+
+    Raises
+    ------
+    RuntimeError
+    """
+    for name in names:
+        if name not in ALL:
+            raise RuntimeError(f"Unknown Provider Type: {name}")
 
 
 def _names(providers: Sequence[Any] | None, options: Sequence[Any] | None) -> list[str]:
@@ -86,7 +116,7 @@ def _names(providers: Sequence[Any] | None, options: Sequence[Any] | None) -> li
         if not isinstance(entry, str):
             raise ValueError("'providers' values must be either strings or (string, dict) tuples.")
         names.append(entry)
-    return names
+    return list(dict.fromkeys(names))
 
 
 def _check_options(providers: Sequence[Any], options: Any) -> None:
@@ -107,6 +137,6 @@ def _check_options(providers: Sequence[Any], options: Any) -> None:
 def _warn(name: str) -> None:
     warnings.warn(
         f"Specified provider '{name}' is not in available provider names."
-        f"Available providers: '{', '.join(get_available_providers())}'",
+        f"Available providers: '{', '.join(_available())}'",
         stacklevel=5,
     )

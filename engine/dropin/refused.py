@@ -6,44 +6,21 @@ from typing import Any
 
 from surplus.engine.dropin.statuses import NotImplemented, status
 
+_ADAPTERS = "LoRA adapters are not there"
+_COMPILED = "models are compiled for no provider; plans are stored by the engine"
+_PACKAGES = "packages of models are not there"
+
 REFUSED = {
-    "AdapterFormat": "LoRA adapters are not there",
-    "LoraAdapter": "LoRA adapters are not there",
-    "ModelCompiler": "models are compiled for no provider; plans are stored by the engine",
-    "ModelPackage": "packages of models are not there",
-    "ModelPackageComponentContext": "packages of models are not there",
-    "ModelPackageContext": "packages of models are not there",
-    "ModelPackageOptions": "packages of models are not there",
-    "ModelPackageWriteMode": "packages of models are not there",
-    "OrtAllocatorType": "all models share one arena",
-    "OrtArenaCfg": "all models share one arena",
-    "OrtCompileApiFlags": "models are compiled for no provider",
-    "OrtDeviceMemoryType": "values lie in the host's memory",
-    "OrtEpAssignedNode": "no provider is asked, the plan says what runs where",
-    "OrtEpAssignedSubgraph": "no provider is asked, the plan says what runs where",
-    "OrtEpContextData": "models are compiled for no provider",
-    "OrtEpContextDataBuffer": "models are compiled for no provider",
-    "OrtEpDevice": "devices= says what computes",
-    "OrtExecutionProviderDevicePolicy": "devices= says what computes",
-    "OrtExternalInitializerInfo": "initializers are given as values",
-    "OrtHardwareDevice": "devices= says what computes",
-    "OrtHardwareDeviceType": "devices= says what computes",
-    "OrtMemType": "values lie in the host's memory",
-    "OrtMemoryInfo": "values lie in the host's memory",
-    "OrtMemoryInfoDeviceType": "values lie in the host's memory",
-    "OrtSparseFormat": "sparse tensors are not there",
-    "OrtSyncStream": "values lie in the host's memory",
-    "SparseTensor": "sparse tensors are not there",
-    "copy_tensors": "numpy copies what lies in the host's memory",
-    "create_and_register_allocator_v2": "all models share one arena",
-    "quantize_matmul_2bits": "ONNX Runtime's own module quantises",
-    "quantize_matmul_4bits": "ONNX Runtime's own module quantises",
-    "quantize_matmul_8bits": "ONNX Runtime's own module quantises",
-    "quantize_matmul_bnb4": "ONNX Runtime's own module quantises",
-    "quantize_qdq_matmul_2bits": "ONNX Runtime's own module quantises",
-    "quantize_qdq_matmul_4bits": "ONNX Runtime's own module quantises",
+    "AdapterFormat": _ADAPTERS,
+    "LoraAdapter": _ADAPTERS,
+    "ModelCompiler": _COMPILED,
+    "ModelPackage": _PACKAGES,
+    "ModelPackageComponentContext": _PACKAGES,
+    "ModelPackageContext": _PACKAGES,
+    "ModelPackageOptions": _PACKAGES,
+    "ModelPackageWriteMode": _PACKAGES,
 }
-"""By name, why or what is instead."""
+"""By name, why or what is instead: what opens sessions or changes their answers past the engine."""
 
 
 class _Refusing(type):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from surplus.engine.dropin.statuses import NotImplemented, status
 from surplus.engine.native import load_runtime
 
+LogCallback = Callable[[int, str, str, str, str], object]
+
 _log = logging.getLogger(__name__)
+_logger = logging.getLogger("surplus")
 
 _SEVERITIES = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL)
 """Verbose, info, warning, error, fatal."""
@@ -48,21 +52,50 @@ def set_default_logger_severity(severity: int) -> None:
         raise RuntimeError(
             "Invalid logging severity. 0:Verbose, 1:Info, 2:Warning, 3:Error, 4:Fatal"
         )
-    logging.getLogger("surplus").setLevel(_SEVERITIES[severity])
+    _logger.setLevel(_SEVERITIES[severity])
 
 
 def set_default_logger_verbosity(verbosity: int) -> None:
     """Not read: there is one level of debugging."""
 
 
-def set_default_logger_callback(callback: Any, severity: int = 2) -> None:
-    """Refused.
+def set_default_logger_callback(callback: LogCallback | None, severity: int = 2) -> None:
+    """Call back with what the engine logs from a level on, as ``set_default_logger_severity`` has
+    it; None ends that.
 
     Raises
     ------
-    NotImplemented
+    RuntimeError
+        If it cannot be called, or there is no such level.
     """
-    raise status(NotImplemented, "the engine logs by Python's logging, to the logger 'surplus'")
+    for handler in [each for each in _logger.handlers if isinstance(each, CallbackHandler)]:
+        _logger.removeHandler(handler)
+    if callback is None:
+        return
+    if not callable(callback):
+        raise RuntimeError("callback must be a callable")
+    set_default_logger_severity(severity)
+    _logger.addHandler(CallbackHandler(callback))
+
+
+class CallbackHandler(logging.Handler):
+    """Passes on what is logged as ONNX Runtime does.
+
+    Parameters
+    ----------
+    callback : callable
+        Of severity (0 to 4), category, logger, place in the code and message.
+    """
+
+    def __init__(self, callback: LogCallback) -> None:
+        super().__init__()
+        self._callback = callback
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Call back."""
+        severity = sum(record.levelno >= level for level in _SEVERITIES[1:])
+        place = f"{record.filename}:{record.lineno} {record.funcName}"
+        self._callback(severity, "surplus", record.name, place, record.getMessage())
 
 
 def set_seed(seed: int) -> None:
@@ -91,9 +124,9 @@ def create_and_register_allocator(*_: Any) -> None:
     _log.debug("create_and_register_allocator is not read: all models share one arena")
 
 
-def get_ep_devices() -> list[Any]:
-    """Of providers that are registered: none is."""
-    return []
+def create_and_register_allocator_v2(*_: Any) -> None:
+    """Not read, either."""
+    create_and_register_allocator()
 
 
 def register_execution_provider_library(name: str, path: str) -> None:

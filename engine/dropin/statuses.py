@@ -90,6 +90,10 @@ class NotImplemented(OrtStatusError):
     number, word = 9, "NOT_IMPLEMENTED"
 
 
+class MissingName(NotImplemented, AttributeError):
+    """An attribute of ONNX Runtime's that is not there, so that ``hasattr`` says no."""
+
+
 class InvalidGraph(OrtStatusError):
     """The model's graph is wrong."""
 
@@ -134,7 +138,12 @@ _BY_NUMBER = {kind.number: kind for kind in STATUSES.values()}
 
 def status(kind: type[OrtStatusError], text: str) -> OrtStatusError:
     """An error with ONNX Runtime's heading, which its module's class catches if it is loaded."""
-    return _catchable(kind)(_heading(kind) + text)
+    return without_heading(kind, _heading(kind) + text)
+
+
+def without_heading(kind: type[OrtStatusError], text: str) -> OrtStatusError:
+    """The same with the text alone."""
+    return _catchable(kind)(text)
 
 
 def status_of(number: int, text: str) -> OrtStatusError:
@@ -178,9 +187,9 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _catchable(kind: type[OrtStatusError]) -> type[OrtStatusError]:
-    name = "EngineError" if kind is EngineFailure else kind.__name__
+    name = next(name for name, each in STATUSES.items() if issubclass(kind, each))
     theirs = getattr(sys.modules.get(STATE_MODULE), name, kind)
-    if theirs is kind:
+    if issubclass(kind, theirs):
         return kind
     if kind not in _BOTH:
         _BOTH[kind] = type(kind.__name__, (kind, theirs), {"__doc__": kind.__doc__})

@@ -90,6 +90,10 @@ _RENAMED: dict[str, tuple[str, Callable[[Any], Any]]] = {
 """Options by their names until November 2027: what they are called now, and their value."""
 
 
+OLD_NAMES = tuple(_RENAMED)
+"""Those that options had before."""
+
+
 def named_now(options: Mapping[str, Any], policy: str = _POLICY) -> dict[str, Any]:
     """Options by the names that they have now, ``placement_policy`` among them.
 

@@ -192,7 +192,7 @@ def _check_shape(spec: IoSpec, array: np.ndarray[Any, Any]) -> None:
 
 
 def _both_text(have: np.dtype[Any], want: np.dtype[Any]) -> bool:
-    return want.kind == "O" and have.kind in "OUS"
+    return want.kind == "O" and have.kind in "OUST"
 
 
 def _show(shape: tuple[Dim, ...]) -> str:

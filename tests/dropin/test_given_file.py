@@ -131,10 +131,31 @@ def test_initializers_are_given(tmp_path: Path, cache: Path) -> None:
         options.add_external_initializers(["w"], [value])
 
     both_with(content, cache, say).same_answers(lambda s: s.run(None, {"x": X, "i": I}))
+
+
+def test_an_initializer_that_the_model_lacks_is_not_read(cache: Path) -> None:
+    content = onnx.parser.parse_model(PLAIN).SerializeToString()
+
+    def say(options: Any, module: Any) -> None:
+        options.add_initializer("nothing", module.OrtValue.ortvalue_from_numpy(X))
+
+    both_with(content, cache, say).same_answers(lambda s: s.run(None, {"x": X, "i": I}))
+
+
+def test_external_data_are_given_in_memory(tmp_path: Path, cache: Path) -> None:
+    content = with_external_weights(tmp_path).read_bytes()
+    data = (tmp_path / "w.bin").read_bytes()
+    (tmp_path / "w.bin").unlink()
     options = surplus.SessionOptions()
-    options.add_initializer("nothing", surplus.OrtValue(given))
-    error = caught(lambda b: InferenceSession(b, options, cache=cache), content)
-    assert "no initializer 'nothing'" in str(error)
+    options.add_external_initializers_from_files_in_memory(["w.bin"], [data], [len(data)])
+    session = InferenceSession(content, options, devices="cpu:1", cache=cache)
+    assert session.run(None, {"x": X, "i": I})
+    short = surplus.SessionOptions()
+    short.add_external_initializers_from_files_in_memory(["w.bin"], [data], [2])
+    error = caught(lambda b: InferenceSession(b, short, cache=cache), content)
+    assert "w.bin has 2 bytes" in str(error)
+    with pytest.raises(ValueError, match="1 names, 0 files"):
+        short.add_external_initializers_from_files_in_memory(["w.bin"], [], [2])
 
 
 def test_what_cannot_be_changed_is_refused(cache: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import inspect
 import threading
 from pathlib import Path
 from typing import Any
@@ -181,16 +181,52 @@ def test_given_inputs_are_measured_with(typed: Path, cache: Path, pair: Pair) ->
 
 def test_what_is_not_there_is_refused_by_name(pair: Pair) -> None:
     state = onnxruntime.capi.onnxruntime_pybind11_state
-    with pytest.raises(state.NotImplemented, match="get_tuning_results is not there"):
-        pair.ours.get_tuning_results()
+    with pytest.raises(state.NotImplemented, match="set_ep_dynamic_options is not there"):
+        pair.ours.set_ep_dynamic_options({})
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = pair.ours.nothing
-    with pytest.raises(state.NotImplemented, match="optimizers"):
-        InferenceSession(b"", disabled_optimizers=["ConstantFolding"])
+    for name in ("set_ep_dynamic_options", "get_provider_graph_assignment_info", "nothing"):
+        assert not hasattr(pair.ours, name)
+        assert getattr(pair.ours, name, 3) == 3
+    assert dict(inspect.getmembers(pair.ours))["_model_path"]
 
 
-def test_a_session_is_not_pickled(pair: Pair) -> None:
-    pair.same_error(pickle.dumps, text=False)
+def test_what_there_is_nothing_of_is_empty(pair: Pair) -> None:
+    pair.same_answers(lambda s: (s.get_tuning_results(), s.set_tuning_results([])))
+    pair.same_answers(lambda s: s.release_captured_graph())
+    pair.same_answers(lambda s: [len(s.get_input_epdevices()), s.get_input_epdevices()[0].ep_name])
+    pair.same_answers(lambda s: [type(info) for info in s.get_input_memory_infos()])
+    pair.same_answers(
+        lambda s: [(info.device_id, info.mem_type) for info in s.get_output_memory_infos()]
+    )
+    made = pair.ours.create_ortvalue_from_shape_and_type([2], np.float32, "cpu")
+    assert made.shape() == [2]
+    state = onnxruntime.capi.onnxruntime_pybind11_state
+    with pytest.raises(state.NotImplemented, match="engine tune"):
+        pair.ours.set_tuning_results([{}])
+
+
+def test_optimisers_are_disabled(cache: Path) -> None:
+    content = onnx.parser.parse_model(PLAIN).SerializeToString()
+    given = {"disabled_optimizers": ["ConstantFolding"], "enable_fallback": 0}
+    ours = InferenceSession(content, devices="cpu:1", cache=cache, **given)
+    assert isinstance(ours.model, ToldModel)
+    theirs = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"], **given)
+    Pair(ours, theirs).same_answers(lambda s: s.run(None, {"x": X, "i": np.array([1, 2])}))
+    plain = InferenceSession(content, devices="cpu:1", cache=cache, disabled_optimizers=[])
+    assert not isinstance(plain.model, ToldModel)
+
+
+def test_unknown_keywords_are_ignored_as_there(
+    cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    content = onnx.parser.parse_model(PLAIN).SerializeToString()
+    given = {"whatever": 1, "read_config_from_model": 0, "nothing": "cpu:1"}
+    ours = InferenceSession(content, devices="cpu:1", cache=cache, kernals="auto", **given)
+    theirs = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"], **given)
+    Pair(ours, theirs).same_answers(lambda s: s.run(None, {"x": X, "i": np.array([1, 2])}))
+    said = [each.getMessage() for each in caplog.records if "does not read" in each.getMessage()]
+    assert said == ["InferenceSession does not read kernals; did you mean kernels?"]
 
 
 def test_options_of_load_are_taken(typed: Path, cache: Path) -> None:
@@ -198,5 +234,5 @@ def test_options_of_load_are_taken(typed: Path, cache: Path) -> None:
     session = InferenceSession(content, devices="cpu:1", cache=cache, deadline_s=0.05, priority=3)
     assert session.model._planned.native.urgency == (50_000_000, 3, False)
     with pytest.raises(ConfigError, match="no option 'nothing'"):
-        InferenceSession(typed, cache=cache, nothing=1)
+        InferenceSession(typed, cache=cache, placement_policy="heft", nothing=1)
     assert not isinstance(session.model, ToldModel)

@@ -10,6 +10,7 @@ import onnxruntime
 import pytest
 
 from surplus import ExecutionMode, GraphOptimizationLevel, InferenceSession, SessionOptions
+from surplus.engine.dropin import levels
 from surplus.engine.dropin.asked_session import AskedSession, asked_session
 from tests.dropin.pair import FEEDS
 
@@ -32,8 +33,6 @@ def test_defaults_are_those_of_onnxruntime() -> None:
 
 @pytest.mark.parametrize("kind", ["GraphOptimizationLevel", "ExecutionMode", "ExecutionOrder"])
 def test_enumerations_are_those_of_onnxruntime(kind: str) -> None:
-    import surplus.engine.dropin.levels as levels
-
     ours, other = getattr(levels, kind), getattr(onnxruntime, kind)
     assert {n: (int(v), str(v), repr(v)) for n, v in ours.__members__.items()} == {
         n: (int(v), str(v), repr(v)) for n, v in other.__members__.items()
@@ -103,22 +102,144 @@ def test_entries_are_said_and_asked() -> None:
         options.get_session_config_entry("other")
 
 
-def test_what_is_not_there_is_refused_by_name() -> None:
+def test_what_is_wrong_is_refused_by_name() -> None:
     options = SessionOptions()
-    with pytest.raises(state.NotImplemented, match="add_provider_for_devices is not there"):
-        options.add_provider_for_devices([], {})
     with pytest.raises(state.Fail, match="Failed to load library /there/is/none"):
         options.register_custom_ops_library("/there/is/none.so")
     with pytest.raises(ValueError, match="2 names of initializers and 1 values"):
         options.add_external_initializers(["a", "b"], [np.zeros(1)])
-    assert options.has_providers() is theirs().has_providers()
 
 
-def test_the_session_keeps_them(typed: Path, cache: Path) -> None:
+@pytest.mark.parametrize("kind", [SessionOptions, onnxruntime.SessionOptions])
+@pytest.mark.parametrize(
+    ("name", "value", "held"),
+    [
+        ("intra_op_num_threads", np.int64(2), 2),
+        ("intra_op_num_threads", np.int32(3), 3),
+        ("inter_op_num_threads", True, 1),
+        ("log_severity_level", np.array(1), 1),
+        ("enable_profiling", 1, True),
+        ("enable_mem_pattern", 0, False),
+        ("enable_mem_reuse", np.False_, False),
+        ("enable_cpu_mem_arena", None, False),
+        ("logid", "named", "named"),
+        ("optimized_model_filepath", b"bytes.onnx", "bytes.onnx"),
+    ],
+)
+def test_attributes_take_what_onnxruntimes_take(
+    kind: type, name: str, value: object, held: object
+) -> None:
+    options = kind()
+    setattr(options, name, value)
+    assert getattr(options, name) == held
+    assert type(getattr(options, name)) is type(held)
+
+
+@pytest.mark.parametrize("kind", [SessionOptions, onnxruntime.SessionOptions])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("intra_op_num_threads", 2.0),
+        ("intra_op_num_threads", 2**40),
+        ("intra_op_num_threads", None),
+        ("enable_profiling", [1]),
+        ("logid", 3),
+        ("graph_optimization_level", 99),
+        ("execution_mode", onnxruntime.ExecutionOrder.DEFAULT),
+        ("execution_order", onnxruntime.ExecutionMode.ORT_PARALLEL),
+    ],
+)
+def test_attributes_refuse_what_onnxruntimes_refuse(kind: type, name: str, value: object) -> None:
+    with pytest.raises(TypeError):
+        setattr(kind(), name, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("graph_optimization_level", "GraphOptimizationLevel"),
+        ("execution_mode", "ExecutionMode"),
+        ("execution_order", "ExecutionOrder"),
+    ],
+)
+def test_enumerations_of_either_module_are_taken(name: str, kind: str) -> None:
+    for member in getattr(onnxruntime, kind).__members__.values():
+        options = SessionOptions()
+        setattr(options, name, member)
+        held = getattr(options, name)
+        assert type(held) is getattr(levels, kind)
+        assert held == member
+        assert all(
+            (held != other) == (held.name != other.name)
+            for other in type(member).__members__.values()
+        )
+    assert levels.ExecutionMode.ORT_SEQUENTIAL != onnxruntime.ExecutionOrder.DEFAULT
+
+
+def test_methods_are_those_of_onnxruntime() -> None:
+    def names(options: object) -> list[str]:
+        return [name for name in dir(options) if not name.startswith("_")]
+
+    assert names(SessionOptions()) == names(theirs())
+
+
+@pytest.mark.parametrize("kind", [SessionOptions, onnxruntime.SessionOptions])
+def test_providers_are_added(kind: type) -> None:
+    options = kind()
+    assert not options.has_providers()
+    options.add_provider("CPUExecutionProvider", {})
+    assert options.has_providers()
+    with pytest.raises(RuntimeError, match="Unknown Provider Type: Nothing"):
+        options.add_provider("Nothing", {})
+    with pytest.raises(state.InvalidArgument, match="'CUDAExecutionProvider'"):
+        options.add_provider("CUDAExecutionProvider", {})
+    by_device = kind()
+    by_device.add_provider_for_devices(onnxruntime.get_ep_devices(), {})
+    assert by_device.has_providers()
+
+
+def test_sessions_take_providers_of_their_options(typed: Path, cache: Path) -> None:
+    options = SessionOptions()
+    options.add_provider("CPUExecutionProvider", {})
+    options.set_provider_selection_policy_delegate(print)
+    options.set_ep_context_data_read_func(print)
+    options.clear_ep_context_data_read_func()
+    session = InferenceSession(typed, options, devices="cpu:1", cache=cache)
+    assert session.get_providers() == ["CPUExecutionProvider"]
+    with pytest.warns(UserWarning, match="already been configured with providers"):
+        InferenceSession(typed, options, ["CPUExecutionProvider"], devices="cpu:1", cache=cache)
+
+
+def test_a_load_that_is_cancelled_is_not_begun(typed: Path, cache: Path) -> None:
+    options = SessionOptions()
+    options.set_load_cancellation_flag(True)
+    with pytest.raises(state.ModelLoadCanceled):
+        InferenceSession(typed, options, devices="cpu:1", cache=cache)
+    options.set_load_cancellation_flag(False)
+    InferenceSession(typed, options, devices="cpu:1", cache=cache)
+
+
+def test_disabled_optimisers_are_an_entry() -> None:
+    options = SessionOptions()
+    options.add_session_config_entry("optimization.disable_specified_optimizers", "ConstantFolding")
+    asked = asked_session(options, {"MatMulAddFusion", "GeluFusionL2"})
+    assert asked.is_told
+    assert asked.config == {
+        "optimization.disable_specified_optimizers": "ConstantFolding;GeluFusionL2;MatMulAddFusion"
+    }
+    assert not asked_session(SessionOptions(), []).is_told
+
+
+def test_the_session_keeps_them_as_they_were(typed: Path, cache: Path) -> None:
     options = SessionOptions()
     options.execution_mode = ExecutionMode.ORT_PARALLEL
     session = InferenceSession(typed, options, devices="cpu:1", cache=cache)
-    assert session.get_session_options() is options
+    options.execution_mode = ExecutionMode.ORT_SEQUENTIAL
+    options.add_session_config_entry("surplus.priority", "7")
+    kept = session.get_session_options()
+    assert kept.execution_mode is ExecutionMode.ORT_PARALLEL
+    with pytest.raises(RuntimeError, match=r"with key: surplus\.priority"):
+        kept.get_session_config_entry("surplus.priority")
     assert session.run(["y"], FEEDS)[0].tolist() == [[1, 0, 2]]
     level = session.get_session_options().graph_optimization_level
     assert level is GraphOptimizationLevel.ORT_ENABLE_ALL
