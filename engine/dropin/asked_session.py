@@ -92,7 +92,8 @@ class AskedSession:
     saving : mapping
         Entries for that.
     load_options : mapping
-        ``surplus.load``'s, of entries that begin with ``surplus.``.
+        ``surplus.load``'s, of entries that begin with ``surplus.``; a lane a query where one thread
+        is asked for.
     """
 
     level: str = "all"
@@ -151,7 +152,10 @@ def asked_session(options: Any, disabled_optimizers: Iterable[str] = ()) -> Aske
         profile_prefix=options.profile_file_prefix if options.enable_profiling else None,
         optimized_path=str(options.optimized_model_filepath),
         saving={key: value for key, value in entries.items() if key.startswith(_SAVING)},
-        load_options=load_options({k: v for k, v in entries.items() if k.startswith(_OURS)}),
+        load_options={
+            **({"first_width": 1} if options.intra_op_num_threads == 1 else {}),
+            **load_options({k: v for k, v in entries.items() if k.startswith(_OURS)}),
+        },
     )
 
 
@@ -194,7 +198,8 @@ def _beyond_attributes(options: Any) -> dict[str, Any]:
 
 def _say_ignored(options: Any) -> None:
     for name in ("intra_op_num_threads", "inter_op_num_threads"):
-        if number := getattr(options, name):
+        number = getattr(options, name)
+        if number and (name, number) != ("intra_op_num_threads", 1):
             _log.debug("%s = %s is not read: devices= says how many lanes to use", name, number)
     for name in ("enable_cpu_mem_arena", "enable_mem_pattern", "enable_mem_reuse"):
         if not getattr(options, name):

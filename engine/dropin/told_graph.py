@@ -43,13 +43,13 @@ def told_graph(path: Path, whole: _core.WholeModel, defaults: Sequence[_Info]) -
     return Graph(path.stem, path, "", _no_tasks, summary=summary)
 
 
-def told_plan(graph: Graph, params: LoadParams) -> Plan:
+def told_plan(graph: Graph, params: LoadParams, width: int) -> Plan:
     """The plan of its one segment, for who looks at a trace."""
     specs = params.specs()
     segment = Segment(
         name=graph.name,
         device=0,
-        width=specs[0].lanes,
+        width=width,
         tasks=(),
         inputs=tuple(tensor.name for tensor in graph.summary.inputs),
         outputs=tuple(tensor.name for tensor in graph.summary.outputs),
@@ -58,7 +58,7 @@ def told_plan(graph: Graph, params: LoadParams) -> Plan:
     )
     return Plan(
         source_hash="",
-        name=f"as told x{specs[0].lanes}",
+        name=f"as told x{width}",
         policy="",
         devices=tuple(spec.name for spec in specs),
         memories=tuple(spec.memory for spec in specs),

@@ -31,6 +31,10 @@ _CUSTOM_OPERATORS = "surplus.custom_operators."
 """Entries of the core's that name libraries (engine/core/ort/session.hpp)."""
 
 
+_LONG_NS = 1_000_000
+"""A run of less has nothing that a pool of threads could share out and gain."""
+
+
 class ToldModel:
     """As ``surplus.Model`` for what sessions need. Thread-safe.
 
@@ -66,9 +70,12 @@ class ToldModel:
         libraries = {f"{_CUSTOM_OPERATORS}{i}": each for i, each in enumerate(custom_operators)}
         settings = {**(config or {}), **libraries}
         load_runtime()
-        width = params.specs()[0].lanes
+        width = min(params.first_width, params.specs()[0].lanes) or params.specs()[0].lanes
         # As long as it lives, the plan's session of the same settings is this one.
-        whole = _core.WholeModel(str(path), width, level=level, config=settings)
+        whole = _core.WholeModel(
+            str(path), width, level=level, config=settings, workers_asleep=True
+        )
+        whole.wake_workers_after(_LONG_NS)
         defaults = (
             open_session(str(path), level="disable_all", config=settings).overridable_info
             if whole.has_defaults
@@ -81,7 +88,7 @@ class ToldModel:
         machine = machine_of(params)
         native = _built(machine, graph, width, level, settings)
         lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
-        plan = told_plan(graph, params)
+        plan = told_plan(graph, params, width)
         self._prepared = Prepared(plan, machine, native, self._ports.query(native), lanes)
         self._direct = DirectPath(self._ports)
         self._guard: LeftBehind | None = None

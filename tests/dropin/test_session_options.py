@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -243,3 +244,19 @@ def test_the_session_keeps_them_as_they_were(typed: Path, cache: Path) -> None:
     assert session.run(["y"], FEEDS)[0].tolist() == [[1, 0, 2]]
     level = session.get_session_options().graph_optimization_level
     assert level is GraphOptimizationLevel.ORT_ENABLE_ALL
+
+
+@pytest.mark.parametrize(
+    "level", [GraphOptimizationLevel.ORT_ENABLE_ALL, GraphOptimizationLevel.ORT_DISABLE_ALL]
+)
+@pytest.mark.parametrize(("threads", "width"), [(1, 1), (0, 2), (2, 2), (np.int64(1), 1)])
+def test_who_asks_for_one_thread_gets_a_lane_a_query(
+    typed: Path, cache: Path, level: str, threads: Any, width: int
+) -> None:
+    options = SessionOptions()
+    options.intra_op_num_threads = threads
+    options.graph_optimization_level = GraphOptimizationLevel[level]
+    session = InferenceSession(typed, options, cache=cache, devices="cpu:2", tune="off")
+    told_or_planned: Any = session.model
+    plan = getattr(told_or_planned, "plan", None) or told_or_planned._prepared.plan
+    assert [segment.width for segment in plan.segments] == [width]
