@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from statistics import median
 
 
 class Width(Enum):
@@ -81,5 +80,5 @@ class WidthChoice:
         return self._median(self._narrow)
 
     def _median(self, times: list[int]) -> int:
-        counted = times[self.params.warm_up :]
-        return round(median(counted)) if counted else 0
+        counted = sorted(times[self.params.warm_up :])
+        return counted[len(counted) // 2] if counted else 0  # statistics takes long to import
