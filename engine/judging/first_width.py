@@ -21,9 +21,8 @@ from typing import Protocol
 
 from surplus.engine import _core
 from surplus.engine.errors import EngineError, one_line
-from surplus.engine.judging.plan_trial import took_ns
 from surplus.engine.judging.width_choice import Width, WidthChoice
-from surplus.engine.runtime.on_trial import Ask
+from surplus.engine.runtime.on_trial import Ask, took_ns
 from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.prepared import Prepared
 from surplus.engine.runtime.throughput_switch import ThroughputSwitch

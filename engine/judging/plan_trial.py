@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from surplus.engine import _core
 from surplus.engine.judging.paired_turns import PairedTurns, PairParams
 from surplus.engine.profiling.intervals import Interval, Verdict, median
-from surplus.engine.runtime.on_trial import Ask
+from surplus.engine.runtime.on_trial import Ask, took_ns
 from surplus.engine.runtime.prepared import Prepared
 from surplus.engine.runtime.share import REGRET, Share
 from surplus.engine.runtime.throughput_switch import ThroughputSwitch
@@ -233,12 +233,6 @@ class PlanTrial:
     def _charge(self, lost_ns: int) -> None:
         self.lost_ns += lost_ns
         self._share.spend(lost_ns)
-
-
-def took_ns(run: _core.Run) -> int:
-    """What a traced run took, from its submission to the end of its last node."""
-    rows = run.spans()
-    return int(rows[:, 4].max()) if len(rows) else 0
 
 
 def _median(times: deque[int]) -> int:

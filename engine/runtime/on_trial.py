@@ -33,6 +33,12 @@ class Ask:
     run: _core.Run | None = None
 
 
+def took_ns(run: _core.Run) -> int:
+    """What a traced run took, from its submission to the end of its last node."""
+    rows = run.spans()
+    return int(rows[:, 4].max()) if len(rows) else 0
+
+
 class QueryTrial(Protocol):
     """Says which plan answers each query while it lasts. Thread-safe."""
 
