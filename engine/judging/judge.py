@@ -7,6 +7,7 @@ runners-up are tried one after the other (plan_trial.py), within a share of the 
 is faster takes over between two queries.
 It is stored for the next start where the machine was quiet; a judgement of a disturbed one is only
 noted beside the plan, since it says nothing of the next start.
+Long because a judge is one machine of states: each step reads what the others left.
 """
 
 from __future__ import annotations
