@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from surplus.engine.devices.parsing import available_cores
@@ -54,6 +55,7 @@ def machine_fingerprint() -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
+@cache
 def cpu_model() -> str:
     """What the CPU calls itself."""
     try:
@@ -64,6 +66,7 @@ def cpu_model() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
+@cache
 def _first_line(path: Path) -> str:
     try:
         return path.read_text().splitlines()[0]

@@ -16,6 +16,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 
 from surplus.engine.devices.spec import traits_of
 from surplus.engine.errors import EngineError
@@ -74,7 +75,6 @@ class Judge:
         self._ended = ended
         self._params = params or JudgeParams()
         self._new_watch = watch
-        self._watch = watch()
         self._clock = clock
         self._now_s = now_s
         self.share = Share()
@@ -120,7 +120,13 @@ class Judge:
             return None
         return max(0, self._trial_began_ns + self._params.longest_ns + 1 - self._clock())
 
+    @cached_property
+    def _watch(self) -> Watch:
+        """From the first step on: a load does not wait for it."""
+        return self._new_watch()
+
     def _do(self, model: Judged) -> None:
+        _ = self._watch
         trial = self._trial
         if trial is None:
             self._begin(model)
