@@ -31,9 +31,13 @@ class OnnxValue final : public Value {
   OnnxValue(Handle<OrtValue> value, std::size_t bytes) noexcept
       : value_(std::move(value)), bytes_(bytes) {}
 
-  /// Parts of sequences counted, of a sequence of maps the first for all: each would be copied.
+  /// Parts of sequences counted, of more than 64 as many as these tell, of a sequence of maps the
+  /// first for all: each would be copied.
   /// Asked for once: it costs more than a small operator.
   [[nodiscard]] std::size_t bytes() const noexcept override;
+  /// Of tensors of fixed-size elements: strings are never foreign, and parts of sequences are
+  /// copied when they are read.
+  [[nodiscard]] std::shared_ptr<const Value> copied() const override;
   [[nodiscard]] OrtValue* get() const noexcept { return value_.get(); }
 
   [[nodiscard]] ValueKind kind() const;
