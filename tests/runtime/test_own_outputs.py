@@ -12,7 +12,7 @@ import onnx.parser
 import pytest
 
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.runtime.runtime_models import model_of, read_text
 
 HANDED_ON = "handed (float[n] x) => (float[n] y, float[n] x) { y = Add(x, x) }"
@@ -33,7 +33,7 @@ STRINGS = "handed (string[n] x) => (string[n] x, string[n] y) { y = Identity(x) 
 CONSTANT = """constant (float[2] x) => (float[2] c, float[2] y) <float[2] c = {1, 2}> {
     y = Add(x, c) }"""
 
-Ask = Callable[[Model, dict[str, Any]], dict[str, Any]]
+Ask = Callable[[PlannedModel, dict[str, Any]], dict[str, Any]]
 WAYS: dict[str, Ask] = {
     "run": lambda model, inputs: model.run(inputs),
     "run of names": lambda model, inputs: model.run(inputs, ["x", "y"]),
