@@ -10,7 +10,10 @@ import numpy.typing as npt
 import pytest
 
 from surplus.engine import _core
+from surplus.engine.native import load_runtime
 from surplus.engine.values import from_value, to_value
+
+load_runtime()
 
 SHAPES: dict[str, list[tuple[int, ...]]] = {
     "alike": [(2, 3)] * 5,
@@ -21,7 +24,7 @@ SHAPES: dict[str, list[tuple[int, ...]]] = {
     "large": [(40, 50), (2, 2)],
     "large later": [(2, 2), (40, 50)],
 }
-TYPES = [np.float32, np.float16, np.float64, np.int8, np.uint64, np.bool_, np.complex64]
+TYPES = [np.float32, np.float16, np.float64, np.int8, np.uint64, np.bool_]
 
 
 def parts_of(shapes: list[tuple[int, ...]], dtype: npt.DTypeLike) -> list[npt.NDArray[Any]]:

@@ -13,8 +13,14 @@ from onnx import TensorProto, helper, numpy_helper
 
 import surplus
 from surplus.engine import _core
+from surplus.engine.contest.selection import ModelContender
+from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.planning.fixed_widths import with_fixed_widths
+from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.planning.whole_plan import whole_plan
 from surplus.engine.runtime.departure import Departure
+from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.same_bits import same_bits
 from surplus.engine.runtime.throughput_switch import narrow_plan
 from surplus.engine.segmentation.plan import Plan
@@ -56,9 +62,8 @@ def path(tmp_path: Path) -> Path:
     return file
 
 
-def plan_of(path: Path, tmp_path: Path, **options: Any) -> Plan:
-    options = {"inputs": {"x": np.ones((4, 1, FEATURES), np.float32)}, **options}
-    return surplus.load(path, "cpu:2", cache=tmp_path / "cache", **options).plan
+def unmeasured(path: Path, tmp_path: Path) -> Model:
+    return surplus.load(path, "cpu:2", cache=tmp_path / "cache", tune="background")
 
 
 def test_such_a_layer_is_found_in_the_file(path: Path) -> None:
@@ -66,13 +71,13 @@ def test_such_a_layer_is_found_in_the_file(path: Path) -> None:
 
 
 def test_one_that_nobody_has_measured_has_no_second_width(path: Path, tmp_path: Path) -> None:
-    plan = plan_of(path, tmp_path, tune="background")
+    plan = unmeasured(path, tmp_path).plan
     (segment,) = plan.segments
     assert (segment.width, segment.fixed_width) == (2, True)
 
 
 def test_no_other_width_answers_queries_that_overlap(path: Path, tmp_path: Path) -> None:
-    model = surplus.load(path, "cpu:2", cache=tmp_path / "cache", tune="background")
+    model = unmeasured(path, tmp_path)
     allowed = LoadParams("cpu:2").departure()
     assert allowed is Departure.SAME_BITS
     assert narrow_plan(model.graph, model.plan, 2, allowed) is None
@@ -82,22 +87,49 @@ def test_no_other_width_answers_queries_that_overlap(path: Path, tmp_path: Path)
 
 
 def test_widths_count_where_they_change_bits(path: Path, tmp_path: Path) -> None:
-    plan = plan_of(path, tmp_path, tune="background")
+    plan = unmeasured(path, tmp_path).plan
     narrow = replace(plan, segments=(replace(plan.segments[0], width=1),))
     assert not same_bits(plan, narrow)
 
 
-def test_a_measured_wide_plan_is_marked_and_stays_so(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def marked(path: Path, tmp_path: Path, inputs: dict[str, Any], **params: Any) -> Plan:
+    """The plan of a model that was chosen as one segment of both lanes."""
+    graph = read(path, tmp_path / "cache")
+    job = PlanJob(graph, LoadParams("cpu:2", **params), inputs)
+    model = Model(graph, whole_plan(graph, job.params.specs()), job.machine)
+    assert model.plan.segments[0].width == 2
+    return with_fixed_widths(
+        job, model, lambda plan: ModelContender(Model(graph, plan, job.machine), inputs)
+    )
+
+
+def test_a_chosen_plan_is_marked(path: Path, tmp_path: Path) -> None:
+    inputs = {"x": np.ones((4, 1, FEATURES), np.float32)}
+    plan = marked(path, tmp_path, inputs)
+    assert plan.segments[0].fixed_width
+    assert Plan.from_json(plan.to_json()) == plan
+    assert not marked(path, tmp_path, inputs, same_bits=False).segments[0].fixed_width
+
+
+@pytest.mark.parametrize("differs", [False, True])
+def test_other_models_are_asked(
+    differs: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever its times: one lane takes no part."""
-    from surplus.engine.planning import choice, first_plans
+    file = tmp_path / "plain.onnx"
+    text = """<ir_version: 9, opset_import: ["" : 18]>
+    plain (float[n, 3] x) => (float[n, 3] y) { y = Exp(x) }"""
+    file.write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    asked: list[int] = []
+    run = Model.run
 
-    def wide_alone(costs: Any) -> Any:
-        return [c for c in first_plans.whole_models(costs) if c.graph.groups[0].width == 2]
+    def answered(self: Model, inputs: Any, *rest: Any, **more: Any) -> Any:
+        """One lane answers otherwise where a query has more rows than the example."""
+        found = run(self, inputs, *rest, **more)
+        asked.append(len(inputs["x"]))
+        is_other = differs and self.plan.segments[0].width == 1 and len(inputs["x"]) > 1
+        return {"y": found["y"] + np.float32(1)} if is_other else found
 
-    monkeypatch.setattr("surplus.engine.planning.candidates.whole_models", wide_alone)
-    monkeypatch.setattr(choice, "whole_models", wide_alone)
-    for _ in range(2):
-        (segment,) = plan_of(path, tmp_path).segments
-        assert (segment.width, segment.fixed_width) == (2, True)
+    monkeypatch.setattr(Model, "run", answered)
+    plan = marked(file, tmp_path, {"x": np.ones((1, 3), np.float32)})
+    assert plan.segments[0].fixed_width is differs
+    assert max(asked) > 1
