@@ -23,6 +23,9 @@ using Shape = std::vector<std::int64_t>;
 /// Parts from here on are arrays over memory of their own: who keeps one keeps no others.
 constexpr std::size_t kLargePartBytes = std::size_t{4} << 10;
 
+/// From here on it is worth asking whether all parts are alike, and can be copied at once.
+constexpr std::size_t kManyParts = 16;
+
 /// Whether numpy has the type, and no part of it needs Python to look at.
 bool is_of_numbers(int elem_type) {
   return elem_type != ort::kString && elem_type <= ort::kComplex128;
@@ -100,6 +103,10 @@ nb::object sequence_arrays(const PyValue& value) {
   const int elem_type = first.elem_type();
   if (!is_of_numbers(elem_type)) return nb::none();
   if (first.bytes() >= kLargePartBytes) return arrays_of_their_own(sequence);
+  if (count >= kManyParts) {
+    if (auto stacked = ort::stack_parts(sequence, elem_type))
+      return nb::list(value_to_numpy(nb::cast(PyValue{std::move(stacked)})));
+  }
   SequenceParts parts(count, first.bytes());
   parts.add(first);
   for (std::size_t i = 1; i < count; ++i) parts.add(sequence.part(i));

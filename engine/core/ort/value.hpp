@@ -98,6 +98,12 @@ class OnnxValue final : public Value {
 /// a session at the first call with a type, which then keeps it.
 [[nodiscard]] ValuePtr make_empty_sequence(int elem_type);
 
+/// The parts of a sequence of tensors as one tensor with an axis more, copied at once; null unless
+/// all have the same sizes, none of them 0, and an axis. Costs a session at the first call with a
+/// type. The session's runs are the cost of a few parts one by one.
+[[nodiscard]] std::shared_ptr<const OnnxValue> stack_parts(const OnnxValue& sequence,
+                                                           int elem_type);
+
 /// A tensor of undefined contents, for an output whose shape is known beforehand.
 [[nodiscard]] std::shared_ptr<const OnnxValue> make_tensor(int elem_type,
                                                            std::span<const std::int64_t> shape);
