@@ -20,8 +20,8 @@ from surplus.engine.kernels.registry import LIBRARIES, failure_of
 from surplus.engine.planning.answer_check import AnswerCheck, least_allowed
 from surplus.engine.planning.kernel_segments import KernelSegments, with_kernels
 from surplus.engine.planning.other_kernels import FACTORS as CHECKED
-from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.planning.varied_inputs import scaled
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 
 _DEVICES = "cpu:2"

@@ -17,8 +17,8 @@ from surplus.engine.lifeline import end_with_parent
 from surplus.engine.pipeline.idle_moment import Moment
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.planning.same_answers import same_answers
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.unread import Unread
 
 

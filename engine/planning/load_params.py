@@ -18,8 +18,8 @@ from surplus.engine.devices.emulation_params import EmulationParams
 from surplus.engine.devices.parsing import available_cores, parse_devices
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import ConfigError, DeviceError, ModelError
-from surplus.engine.planning.param_types import check_types
 from surplus.engine.kernels.asked import ONNX_RUNTIME, PRECISIONS, AskedKernels, kernels_by_default
+from surplus.engine.planning.param_types import check_types
 from surplus.engine.planning.tune_by_default import tune_by_default
 from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.device_loss import OnDeviceLoss

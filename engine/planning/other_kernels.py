@@ -14,8 +14,8 @@ from surplus.engine.planning.kernel_memory import default_bytes
 from surplus.engine.planning.kernel_segments import KernelSegments
 from surplus.engine.planning.kernel_widths import with_any_width
 from surplus.engine.planning.runners_up import judgement_of
-from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.planning.varied_inputs import scaled
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.time_limit import left_s
 

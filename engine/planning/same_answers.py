@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.errors import EngineError
 from surplus.engine.planning.varied_inputs import other_scales, other_sizes
+from surplus.engine.runtime.planned_model import PlannedModel
 
 
 def same_answers(model: PlannedModel, other: PlannedModel, inputs: Mapping[str, Any]) -> bool:

@@ -140,7 +140,7 @@ def test_sizes_that_a_query_may_override_are_not_declared(tmp_path: Path) -> Non
     graph = _read(tmp_path, onnx.parser.parse_model(OVERRIDDEN))
     assert graph.default_inputs == ("sizes",)
     plan = scattered_plan(graph, constant_problem(graph, SPECS), 0)
-    model = Model(graph, plan, machine_for(SPECS))
+    model = PlannedModel(graph, plan, machine_for(SPECS))
     x = np.arange(8, dtype=np.float32)
     assert model.run({"x": -x})["y"].shape == (2, 4)
     assert model.run({"x": -x, "sizes": np.array([4, 2])})["y"].shape == (4, 2)

@@ -11,16 +11,16 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-import surplus
 from surplus.engine import _core
 from surplus.engine.contest.selection import ModelContender
 from surplus.engine.dfg.onnx_reader import read
+from surplus.engine.pipeline.loading import load_with
 from surplus.engine.planning.fixed_widths import with_fixed_widths
 from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.whole_plan import whole_plan
 from surplus.engine.runtime.departure import Departure
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.same_bits import same_bits
 from surplus.engine.runtime.throughput_switch import narrow_plan
 from surplus.engine.segmentation.plan import Plan
@@ -62,8 +62,8 @@ def path(tmp_path: Path) -> Path:
     return file
 
 
-def unmeasured(path: Path, tmp_path: Path) -> Model:
-    return surplus.load(path, "cpu:2", cache=tmp_path / "cache", tune="background")
+def unmeasured(path: Path, tmp_path: Path) -> PlannedModel:
+    return load_with(path, LoadParams("cpu:2", cache=tmp_path / "cache", tune="background"))
 
 
 def test_such_a_layer_is_found_in_the_file(path: Path) -> None:
@@ -96,10 +96,10 @@ def marked(path: Path, tmp_path: Path, inputs: dict[str, Any], **params: Any) ->
     """The plan of a model that was chosen as one segment of both lanes."""
     graph = read(path, tmp_path / "cache")
     job = PlanJob(graph, LoadParams("cpu:2", **params), inputs)
-    model = Model(graph, whole_plan(graph, job.params.specs()), job.machine)
+    model = PlannedModel(graph, whole_plan(graph, job.params.specs()), job.machine)
     assert model.plan.segments[0].width == 2
     return with_fixed_widths(
-        job, model, lambda plan: ModelContender(Model(graph, plan, job.machine), inputs)
+        job, model, lambda plan: ModelContender(PlannedModel(graph, plan, job.machine), inputs)
     )
 
 
@@ -108,7 +108,7 @@ def test_a_chosen_plan_is_marked(path: Path, tmp_path: Path) -> None:
     plan = marked(path, tmp_path, inputs)
     assert plan.segments[0].fixed_width
     assert Plan.from_json(plan.to_json()) == plan
-    assert not marked(path, tmp_path, inputs, same_bits=False).segments[0].fixed_width
+    assert not marked(path, tmp_path, inputs, relaxed_numerics=True).segments[0].fixed_width
 
 
 @pytest.mark.parametrize("differs", [False, True])
@@ -120,16 +120,16 @@ def test_other_models_are_asked(
     plain (float[n, 3] x) => (float[n, 3] y) { y = Exp(x) }"""
     file.write_bytes(onnx.parser.parse_model(text).SerializeToString())
     asked: list[int] = []
-    run = Model.run
+    run = PlannedModel.run
 
-    def answered(self: Model, inputs: Any, *rest: Any, **more: Any) -> Any:
+    def answered(self: PlannedModel, inputs: Any, *rest: Any, **more: Any) -> Any:
         """One lane answers otherwise where a query has more rows than the example."""
         found = run(self, inputs, *rest, **more)
         asked.append(len(inputs["x"]))
         is_other = differs and self.plan.segments[0].width == 1 and len(inputs["x"]) > 1
         return {"y": found["y"] + np.float32(1)} if is_other else found
 
-    monkeypatch.setattr(Model, "run", answered)
+    monkeypatch.setattr(PlannedModel, "run", answered)
     plan = marked(file, tmp_path, {"x": np.ones((1, 3), np.float32)})
     assert plan.segments[0].fixed_width is differs
     assert max(asked) > 1

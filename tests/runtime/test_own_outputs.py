@@ -37,7 +37,7 @@ Ask = Callable[[PlannedModel, dict[str, Any]], dict[str, Any]]
 WAYS: dict[str, Ask] = {
     "run": lambda model, inputs: model.run(inputs),
     "run of names": lambda model, inputs: model.run(inputs, ["x", "y"]),
-    "run with a limit": lambda model, inputs: model.run(inputs, timeout=60),
+    "run with a limit": lambda model, inputs: model.run(inputs, timeout_s=60),
     "traced": lambda model, inputs: model.run(inputs, traced=True),
     "submit": lambda model, inputs: model.submit(inputs).result(),
     "submit of names": lambda model, inputs: model.submit(inputs, ["x", "y"]).result(),
