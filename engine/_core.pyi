@@ -78,6 +78,13 @@ class Value:
     def dicts(self) -> list[dict[Any, Any]] | None:
         """The maps of a sequence, or the map itself alone; None for what holds no maps."""
 
+    def arrays(self) -> list[numpy.ndarray] | None:
+        """
+        The tensors of a sequence, copied; None for what holds none, or what numpy has no type for.
+
+        Small ones share one allocation.
+        """
+
     def zip_rows(self, keys: list[Any], columns: Sequence[int]) -> list[dict[Any, float]]:
         """
         A dict for each row of a tensor of floats: the i-th key and the number in its column.
@@ -305,6 +312,14 @@ class WholeModel:
     @property
     def has_defaults(self) -> bool:
         """Whether there are inputs that a query may leave out since the model has a default."""
+
+def thread_effects(path: str) -> tuple[bool, bool]:
+    """
+    What several threads within an operator would change of a model's answers.
+
+    Whether they write to one place, so that sessions of it have one thread whatever their width,
+    and whether each quantises what it gets by itself. Nothing of a file that cannot be read.
+    """
 
 def checksum(data: bytes) -> int:
     """XXH64 of some bytes: finds damage, not malice."""

@@ -139,12 +139,20 @@ def from_value(value: Value | None) -> Any:
         return value.to_numpy() if elem_type in _NATIVE else _array(value, elem_type)
     match value.kind:
         case "sequence":
-            dicts = value.dicts()
-            return [from_value(item) for item in value.items()] if dicts is None else dicts
+            return _parts(value)
         case "map":
             return (value.dicts() or [{}])[0]
         case _:
             return None
+
+
+def _parts(value: Value) -> list[Any]:
+    """What a sequence holds; parts of types that numpy lacks one by one."""
+    arrays = value.arrays()
+    if arrays is not None:
+        return arrays
+    dicts = value.dicts()
+    return [from_value(item) for item in value.items()] if dicts is None else dicts
 
 
 def _sequence(data: list[Any] | tuple[Any, ...], elem_type: int | None) -> Value:

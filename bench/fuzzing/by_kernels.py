@@ -17,9 +17,10 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
 from surplus.engine.kernels.asked import KERNELS_VARIABLE
 from surplus.engine.kernels.registry import LIBRARIES, failure_of
-from surplus.engine.planning.answer_check import AnswerCheck, least_allowed, scaled
+from surplus.engine.planning.answer_check import AnswerCheck, least_allowed
 from surplus.engine.planning.kernel_segments import KernelSegments, with_kernels
 from surplus.engine.planning.other_kernels import FACTORS as CHECKED
+from surplus.engine.planning.varied_inputs import scaled
 from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 

@@ -26,9 +26,9 @@ from surplus.engine.convert.source import (
 from surplus.engine.convert.staging import staging
 from surplus.engine.convert.value_names import rename, strip
 from surplus.engine.dfg.constants import domains_used
-from surplus.engine.dfg.known_graph import MODEL_FILE, WEIGHTS_FILE
 from surplus.engine.dfg.model_file import parse
 from surplus.engine.dfg.optimise import optimise
+from surplus.engine.dfg.stored_files import MODEL_FILE, WEIGHTS_FILE
 from surplus.engine.errors import ConfigError, ConversionError, ModelError
 
 AUTO = "auto"

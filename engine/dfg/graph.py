@@ -12,6 +12,7 @@ from surplus.engine.dfg.content import Dim as Dim
 from surplus.engine.dfg.content import GraphTask as GraphTask
 from surplus.engine.dfg.content import GraphTensor as GraphTensor
 from surplus.engine.dfg.content import ValueKind as ValueKind
+from surplus.engine.dfg.stored_files import GIVEN_FILE
 from surplus.engine.dfg.summary import Summary
 
 if TYPE_CHECKING:
@@ -73,6 +74,12 @@ class Graph:
     def folder(self) -> Path:
         """Where the model and its weights lie; memory-mapped by every session."""
         return self.model_path.parent
+
+    @property
+    def whole_path(self) -> Path:
+        """What the whole model in one session runs from, with the bits of the user's file."""
+        given = self.folder / GIVEN_FILE
+        return given if self.is_stored and given.exists() else self.model_path
 
     @cached_property
     def summary(self) -> Summary:

@@ -12,16 +12,11 @@ from surplus.engine.dfg.content import Content
 from surplus.engine.dfg.file_hashes import hashes_in
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.source_hash import known_source_hash
+from surplus.engine.dfg.stored_files import MODEL_FILE, RUNNABLE_FILE
 from surplus.engine.dfg.summary import Summary, read_summary
 from surplus.engine.native import load_runtime
 
-MODEL_FILE = "model.onnx"
-RUNNABLE_FILE = "runnable.onnx"
-"""The same where inputs have defaults, but without these: such inputs must be fed."""
-
-WEIGHTS_FILE = "weights.bin"
-
-_FORMAT = 6
+_FORMAT = 7
 """Counts up when what is stored in the cache changes its meaning."""
 
 

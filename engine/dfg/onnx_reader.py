@@ -24,9 +24,6 @@ from surplus.engine.dfg.content import Content
 from surplus.engine.dfg.file_hashes import FileHashes, hashes_in
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.known_graph import (
-    MODEL_FILE,
-    RUNNABLE_FILE,
-    WEIGHTS_FILE,
     folder_of,
     graph_of,
     is_whole,
@@ -36,6 +33,13 @@ from surplus.engine.dfg.known_graph import (
 from surplus.engine.dfg.model_file import parse, remember_source, source_hash
 from surplus.engine.dfg.omitted_inputs import refuse_omitted_items
 from surplus.engine.dfg.optimise import optimise
+from surplus.engine.dfg.stored_files import (
+    GIVEN_FILE,
+    GIVEN_WEIGHTS_FILE,
+    MODEL_FILE,
+    RUNNABLE_FILE,
+    WEIGHTS_FILE,
+)
 from surplus.engine.dfg.summarise import summary_of
 from surplus.engine.dfg.summary import write_summary
 from surplus.engine.errors import ModelError
@@ -154,9 +158,10 @@ def _published(
 
 def _seal(folder: Path) -> None:
     """Have the model's file prove its weights, and its form without defaults if it has one."""
-    make_unchanging(folder / WEIGHTS_FILE)
-    parts = [WEIGHTS_FILE]
-    for name in (RUNNABLE_FILE, MODEL_FILE):
+    parts = [name for name in (WEIGHTS_FILE, GIVEN_WEIGHTS_FILE) if (folder / name).exists()]
+    for name in parts:
+        make_unchanging(folder / name)
+    for name in (GIVEN_FILE, RUNNABLE_FILE, MODEL_FILE):
         file = folder / name
         if file.exists():
             write_private(file, sealed(file.read_bytes(), folder, parts))

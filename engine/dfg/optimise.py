@@ -10,9 +10,11 @@ import onnx
 from surplus.engine.dfg.captures import reads, sub_graphs
 from surplus.engine.dfg.constants import domains_used
 from surplus.engine.dfg.exact_outputs import deliver_apart
-from surplus.engine.dfg.known_graph import MODEL_FILE, RUNNABLE_FILE, WEIGHTS_FILE
+from surplus.engine.dfg.given_form import store_given
+from surplus.engine.dfg.inline_sizes import with_sizes_inside
 from surplus.engine.dfg.model_file import parse
 from surplus.engine.dfg.plain_model import store_plain
+from surplus.engine.dfg.stored_files import MODEL_FILE, RUNNABLE_FILE, WEIGHTS_FILE
 from surplus.engine.dfg.topological import topological_order
 from surplus.engine.dfg.value_types import complete_types
 from surplus.engine.dfg.zip_maps import copy_note, deliver_rows
@@ -37,6 +39,8 @@ _CONFIG = {
 def optimise(source: Path, model: onnx.ModelProto, folder: Path) -> None:
     """Write the basic-optimised form of ``source`` into ``folder``: model.onnx, weights.bin.
 
+    Beside it, what the whole model in one session runs from (given_form.py).
+
     Parameters
     ----------
     model : onnx.ModelProto
@@ -59,6 +63,18 @@ def optimise(source: Path, model: onnx.ModelProto, folder: Path) -> None:
         plain = store_plain(model, source.parent, folder / WEIGHTS_FILE, _INLINE_BELOW_BYTES)
         copy_note(model, plain)
         _store(plain, folder)
+    else:
+        _store_given(source, model, ready, folder)
+
+
+def _store_given(
+    source: Path, model: onnx.ModelProto, ready: onnx.ModelProto, folder: Path
+) -> None:
+    given = onnx.ModelProto()
+    given.CopyFrom(model)
+    _normalised(given)
+    _drop_defaults(given.graph)
+    store_given(given, source.parent, ready, folder, _INLINE_BELOW_BYTES)
 
 
 def _stored_and_loaded(model: onnx.ModelProto, folder: Path) -> bool:
@@ -119,7 +135,7 @@ def _saved_by_runtime(loadable: str | bytes, source: Path, folder: Path) -> onnx
             config=_CONFIG,
             optimized_path=str(target),
         )
-        return parse(target)
+        return with_sizes_inside(parse(target), folder)
     except (RuntimeError, MemoryError, ModelError) as error:
         _log.info("%s: no offline optimisation: %s", source, one_line(error, 500))
         return None

@@ -20,8 +20,9 @@ from surplus.engine.dfg.batch_axis import OLDEST_OPSET, opset_of, propagate
 from surplus.engine.dfg.batch_question import Rows
 from surplus.engine.dfg.build import build
 from surplus.engine.dfg.graph import Graph, GraphTensor, ValueKind
-from surplus.engine.dfg.known_graph import WEIGHTS_FILE
+from surplus.engine.dfg.inline_sizes import with_sizes_inside
 from surplus.engine.dfg.model_file import parse
+from surplus.engine.dfg.stored_files import WEIGHTS_FILE
 from surplus.engine.dfg.value_types import complete_types
 from surplus.engine.element_type import ElementType
 from surplus.engine.errors import EngineError, one_line
@@ -124,4 +125,5 @@ def _sized(graph: Graph, inputs: Mapping[str, Any], folder: Path) -> Graph:
         optimized_path=str(target),
     )
     (folder / WEIGHTS_FILE).touch()
-    return build(graph.name, complete_types(parse(target), folder), target, "")
+    sized = with_sizes_inside(parse(target), folder)
+    return build(graph.name, complete_types(sized, folder), target, "")

@@ -2,9 +2,11 @@
 
 What a segment declares of its inputs, ONNX Runtime insists on, while within a session it does not
 care. So of a model with open sizes a size counts only if it follows from the inputs': exporters
-write down those that they saw. And where ONNX Runtime computes another shape than ONNX says, its
-own counts: pools that round up (ONNX leaves out windows that begin in the padding, or the other way
-round) and PRelu (which ONNX Runtime broadcasts both ways).
+write down those that they saw. So it does where a fixed size contradicts what follows: somebody has
+changed the batch and nothing else. Initializers that a query may override say nothing of sizes. And
+where ONNX Runtime computes another shape than ONNX says, its own counts: pools that round up (ONNX
+leaves out windows that begin in the padding, or the other way round) and PRelu (which ONNX Runtime
+broadcasts both ways).
 """
 
 from __future__ import annotations
@@ -32,27 +34,76 @@ _MOST_ELEMENTS = 1 << 26
 
 def inferred(model: onnx.ModelProto, *, spreads_values: bool = False) -> onnx.ModelProto:
     """Shape inference is a help, not a need: a model that it chokes on stays as it is."""
+    defaults = _taken_defaults(model.graph)
     try:
-        return onnx.shape_inference.infer_shapes(model, strict_mode=False, data_prop=spreads_values)
+        found = onnx.shape_inference.infer_shapes(
+            model, strict_mode=False, data_prop=spreads_values
+        )
     except Exception as error:
         _log.info("shape inference failed: %s", error)
-        return model
+        found = model
+    found.graph.initializer.extend(defaults)
+    if found is not model:
+        model.graph.initializer.extend(defaults)
+    return found
+
+
+def _taken_defaults(graph: onnx.GraphProto) -> list[onnx.TensorProto]:
+    """Initializers that a query may override, taken out of the graph: inference would use them."""
+    inputs = {value.name for value in graph.input}
+    if not any(tensor.name in inputs for tensor in graph.initializer):
+        return []
+    taken: list[onnx.TensorProto] = []
+    kept: list[onnx.TensorProto] = []
+    for tensor in graph.initializer:
+        own = onnx.TensorProto()
+        own.CopyFrom(tensor)
+        (taken if tensor.name in inputs else kept).append(own)
+    del graph.initializer[:]
+    graph.initializer.extend(kept)
+    return taken
 
 
 def truly_inferred(model: onnx.ModelProto) -> onnx.ModelProto:
     """``model`` with types that hold for every query; it may be changed itself.
 
-    Where all sizes of the inputs are fixed, what the file states besides is kept.
+    Where all sizes of the inputs are fixed, what the file states besides is kept, unless inference
+    contradicts it.
     """
     stated: Types = {}
-    if any(_is_open(value.type) for value in model.graph.input):
-        stated = {v.name: _copy(v.type) for v in (*model.graph.value_info, *model.graph.output)}
-        del model.graph.value_info[:]
-        for value in model.graph.output:
-            _forget_shape(value.type)
+    if any(_is_open(value.type) for value in model.graph.input) or _is_stale(model):
+        stated = _forget_stated(model.graph)
     model = _as_computed(inferred(model, spreads_values=bool(stated)))
     _keep_ranks(model.graph, stated)
     return model
+
+
+def _forget_stated(graph: onnx.GraphProto) -> Types:
+    """What is stated of all values but the inputs, taken out of the graph."""
+    stated = {v.name: _copy(v.type) for v in (*graph.value_info, *graph.output)}
+    del graph.value_info[:]
+    for value in graph.output:
+        _forget_shape(value.type)
+    return stated
+
+
+def _is_stale(model: onnx.ModelProto) -> bool:
+    """Whether a stated shape is not what follows from the inputs'."""
+    probe = onnx.ModelProto()
+    probe.CopyFrom(model)
+    stated = _forget_stated(probe.graph)
+    found = _types(inferred(probe).graph)
+    return any(_contradicts(kind, found.get(name)) for name, kind in stated.items())
+
+
+def _contradicts(stated: onnx.TypeProto, found: onnx.TypeProto | None) -> bool:
+    if found is None or not (_has_shape(stated) and _has_shape(found)):
+        return False
+    ours, theirs = _dims(found), _dims(stated)
+    return len(ours) != len(theirs) or any(
+        a.HasField("dim_value") and b.HasField("dim_value") and a.dim_value != b.dim_value
+        for a, b in zip(ours, theirs, strict=True)
+    )
 
 
 def _keep_ranks(graph: onnx.GraphProto, stated: Types) -> None:

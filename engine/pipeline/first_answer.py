@@ -56,9 +56,9 @@ def open_first(
         check_inputs(unread.graph, inputs)
     machine, recovery = machine_of(params), recovery_of(params)
     model = PlannedModel(unread.graph, unread.plan, machine, params.departure(), recovery)
-    width = unread.plan.segments[0].width
-    if width > 1:
-        reopen = partial(open_asleep, path, width)
+    (segment,) = unread.plan.segments
+    if segment.width > 1 and not segment.fixed_width:
+        reopen = partial(open_asleep, path, segment.width)
         model.try_beside(lambda plan, switch: FirstWidth(model, plan, switch, unread.pool, reopen))
     return model
 

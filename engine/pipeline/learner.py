@@ -17,7 +17,7 @@ from surplus.engine.lifeline import end_with_parent
 from surplus.engine.pipeline.idle_moment import Moment
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.planning.same_answers import same_bytes
+from surplus.engine.planning.same_answers import same_answers
 from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.unread import Unread
 
@@ -65,7 +65,7 @@ def _same_bits(
     if whole.inputs != model.inputs or whole.outputs != model.outputs:
         return False
     given = dict(inputs if inputs is not None else example_inputs(model.graph, path))
-    return same_bytes(whole.run(given), model.run(given))
+    return same_answers(whole, model, given)
 
 
 def _give_way() -> None:

@@ -26,7 +26,8 @@ def proven(job: PlanJob, stored: StoredPlan) -> tuple[PlannedModel, StoredPlan] 
     EngineError
         If it cannot be opened, or fails where the whole model answers.
     """
-    check = AnswerCheck(job.graph, job.inputs, job.params.specs())
+    params = job.params
+    check = AnswerCheck(job.graph, job.inputs, params.specs(), keeps_bits=params.keeps_bits)
     model = open_prepacked(job, stored)
     if not check.accepts(model):
         return None

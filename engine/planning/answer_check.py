@@ -1,7 +1,9 @@
 """Compares what a plan answers with the whole model in one session, before the plan is used.
 
-A plan that differs by more than the model itself is exact (engine/contest/answers.py) is dropped,
-and the log names the tensor. What was measured with such a plan is of no use either, so candidates
+The whole model is the user's file as ONNX Runtime runs it by default (engine/dfg/given_form.py). A
+plan that differs by more than the model itself is exact (engine/contest/answers.py) is dropped, and
+the log names the tensor; where the bits are to be those of the user's file, so is one of other bits
+(``LoadParams.keeps_bits``). What was measured with such a plan is of no use either, so candidates
 are compared before they run against each other; the one that is kept is compared once more as it
 is stored, with its weights prepacked.
 """
@@ -14,8 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
+from surplus.engine import _core
 from surplus.engine.contest.answers import Apart, Expected
 from surplus.engine.contest.wrong_segment import wrong_segment
 from surplus.engine.devices.parsing import available_cores
@@ -23,6 +24,8 @@ from surplus.engine.devices.spec import DeviceSpec, traits_of
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError, one_line
 from surplus.engine.native import open_session
+from surplus.engine.planning.same_answers import digest_of
+from surplus.engine.planning.varied_inputs import other_scales, other_sizes, scaled
 from surplus.engine.profiling.calibrate import initial_values
 from surplus.engine.runtime.lowering import computed_outputs
 from surplus.engine.runtime.planned_model import PlannedModel
@@ -59,12 +62,21 @@ class AnswerCheck:
         By name, checked.
     specs : sequence of DeviceSpec
         The devices. One that replays recorded answers has none of its own to compare.
+    keeps_bits : bool
+        Whether plans of several segments must give the bits of one session, at several scales and
+        sizes.
     """
 
     def __init__(
-        self, graph: Graph, inputs: Mapping[str, Any], specs: Sequence[DeviceSpec]
+        self,
+        graph: Graph,
+        inputs: Mapping[str, Any],
+        specs: Sequence[DeviceSpec],
+        *,
+        keeps_bits: bool = False,
     ) -> None:
         self._graph = graph
+        self._keeps_bits = keeps_bits
         self._inputs = inputs
         self._has_answers = not any(spec.replay for spec in specs)
         self.found_wrong = False
@@ -81,6 +93,9 @@ class AnswerCheck:
         """
         apart = self.apart(model)
         if apart is None or not apart.is_beyond:
+            if self._keeps_bits and len(model.plan.segments) > 1 and not self._has_bits(model):
+                _log.info("%s: plan %r rounds otherwise", self._graph.name, model.plan.name)
+                return False
             self._furthest = max(self._furthest, apart or Apart(), key=lambda a: a.difference)
             return True
         self.found_wrong = True
@@ -115,6 +130,22 @@ class AnswerCheck:
         found = model.run(self._inputs)
         return expected.against(found, least_allowed(self._graph, model.plan))
 
+    def _has_bits(self, model: PlannedModel) -> bool:
+        """Whether a plan gives the whole model's bits, as far as that answers."""
+        return all(digest == digest_of(model.run(given)) for given, digest in self._bits)
+
+    @cached_property
+    def _bits(self) -> list[tuple[Answer, str]]:
+        """Inputs, and the digest of what the whole model answers; of sizes that it takes."""
+        inputs, session = self._inputs, self._session()
+        found = []
+        for given in (inputs, *other_scales(inputs), *other_sizes(self._graph, inputs)):
+            try:
+                found.append((dict(given), digest_of(self._answer(session, given))))
+            except (RuntimeError, MemoryError, EngineError) as error:
+                _log.debug("%s: %s", self._graph.name, one_line(error))
+        return found
+
     @cached_property
     def _expected(self) -> Expected | None:
         if not self._has_answers:
@@ -126,8 +157,12 @@ class AnswerCheck:
             return None
 
     def _whole(self, inputs: Mapping[str, Any], level: str = "all") -> Answer:
-        path, width = str(self._graph.model_path), available_cores()
-        session = open_session(path, level=level, width=width)
+        return self._answer(self._session(level), inputs)
+
+    def _session(self, level: str = "all") -> _core.Session:
+        return open_session(str(self._graph.whole_path), level=level, width=available_cores())
+
+    def _answer(self, session: _core.Session, inputs: Mapping[str, Any]) -> Answer:
         values = initial_values(self._graph, inputs)
         fed: Answer = {n: values[n] for n in session.input_names if n in values}
         wanted = computed_outputs(self._graph)
@@ -167,14 +202,3 @@ def _quantises(op_type: str) -> bool:
 
 def _leaves_cpu(plan: Plan) -> bool:
     return any(traits_of(plan.devices[segment.device]).has_own_kernels for segment in plan.segments)
-
-
-def scaled(inputs: Mapping[str, Any], factor: float) -> Answer:
-    """The inputs, their floating-point numbers times a factor."""
-    return {name: _times(value, factor) for name, value in inputs.items()}
-
-
-def _times(value: Any, factor: float) -> Any:
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        return np.asarray(value * value.dtype.type(factor), value.dtype)
-    return value

@@ -24,6 +24,7 @@ from surplus.engine.planning.first_plans import (
     stored_plan,
     whole_models,
 )
+from surplus.engine.planning.fixed_widths import with_fixed_widths
 from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.kernel_look import Shown
 from surplus.engine.planning.load_params import LoadParams
@@ -62,14 +63,17 @@ class CandidateBuilder:
     what it was not.
     """
 
-    def __init__(self, job: PlanJob, costs: Costs, policy: str) -> None:
+    def __init__(
+        self, job: PlanJob, costs: Costs, policy: str, *, keeps_bits: bool = False
+    ) -> None:
         self._graph = job.graph
         self._costs = costs
         self._policy = policy
         self._machine = job.machine
         self._inputs = job.inputs
         self._recovery = job.recovery
-        self._check = AnswerCheck(job.graph, job.inputs, job.params.specs())
+        specs = job.params.specs()
+        self._check = AnswerCheck(job.graph, job.inputs, specs, keeps_bits=keeps_bits)
         self.refused: EngineError | None = None
 
     def __call__(self, candidate: Candidate) -> ModelContender | None:
@@ -134,7 +138,8 @@ def choose(
         If the devices refuse all of them, or a query fails.
     """
     graph, params, progress = job.graph, job.params, job.progress
-    build = CandidateBuilder(job, costs, placement.policy)
+    keeps_bits = params.keeps_bits and not is_given
+    build = CandidateBuilder(job, costs, placement.policy, keeps_bits=keeps_bits)
     found = _all(graph, costs, placement, params, None if is_given else _policy(params))
     ranked = first_plans(found, params.finalists)
     # Three rounds are played whatever the time, so long queries are compared for twice of it.
@@ -198,7 +203,7 @@ def tune(
         If the devices refuse all plans, or a query fails.
     """
     graph, params = job.graph, job.params
-    build = CandidateBuilder(job, costs, placement.policy)
+    build = CandidateBuilder(job, costs, placement.policy, keeps_bits=params.keeps_bits)
 
     def cut(service: ServiceTimes) -> Sequence[Candidate]:
         learned = Costs(replaced(costs.problem, service), service)
@@ -304,6 +309,7 @@ def _finished(
 
 def _narrowed(job: PlanJob, model: PlannedModel, build: CandidateBuilder) -> PlannedModel:
     """The model, with a plan of one lane for while its queries overlap, if there is one."""
+    model.plan = with_fixed_widths(job, model, build.of_plan)
     narrow = narrow_choice(job, model, build.of_plan) if job.params.selection_ns else None
     if narrow is not None:
         model.be_narrow(narrow)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from surplus.engine.contest.selection import ModelContender
-from surplus.engine.planning.answer_check import scaled
 from surplus.engine.planning.kernel_look import KernelLook, Shown, kernels_of
 from surplus.engine.planning.kernel_memory import kernel_bytes
 from surplus.engine.planning.kernel_segments import with_kernels
+from surplus.engine.planning.varied_inputs import scaled
 from surplus.engine.segmentation.plan import Plan
 
 

@@ -18,7 +18,7 @@ from surplus.engine.devices.emulation_params import EmulationParams
 from surplus.engine.devices.parsing import available_cores, parse_devices
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import ConfigError, DeviceError, ModelError
-from surplus.engine.kernels.asked import PRECISIONS, AskedKernels, kernels_by_default
+from surplus.engine.kernels.asked import ONNX_RUNTIME, PRECISIONS, AskedKernels, kernels_by_default
 from surplus.engine.planning.param_types import check_types
 from surplus.engine.planning.tune_by_default import tune_by_default
 from surplus.engine.runtime.departure import Departure
@@ -247,6 +247,7 @@ class LoadParams:
             "gpu_memory": self.gpu_memory_bytes(),
             "throughput_plan": self._throughput_option(),
             "kernels": self.asked_kernels().text,
+            "keeps_bits": self.keeps_bits,
             "precision": "" if self.precision == PRECISIONS[0] else self.precision,
         }
         return {**self.policy_options, **{name: value for name, value in own.items() if value}}
@@ -302,6 +303,16 @@ class LoadParams:
         if self.slice_s:
             return Departure.SAME_CUTS
         return Departure.SAME_BITS if not self.relaxed_numerics else Departure.ALWAYS
+
+    @property
+    def keeps_bits(self) -> bool:
+        """Whether plans of several segments must give the bits of the user's file in one session.
+
+        Where ONNX Runtime's kernels were asked for, on the CPU alone; not where bits do not matter,
+        or segments are cut for other models' sake.
+        """
+        is_asked = self.kernels == ONNX_RUNTIME and not self.relaxed_numerics and not self.slice_s
+        return is_asked and all(spec.traits.is_host for spec in self.specs())
 
     def may_have_throughput_plan(self) -> bool:
         """Whether a plan of its own may run while queries overlap, on several devices.

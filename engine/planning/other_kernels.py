@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from surplus.engine.contest import in_place
 from surplus.engine.contest.selection import ModelContender
-from surplus.engine.planning.answer_check import AnswerCheck, scaled
+from surplus.engine.planning.answer_check import AnswerCheck
 from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.kernel_look import Build, KernelLook, Shown
 from surplus.engine.planning.kernel_memory import default_bytes
 from surplus.engine.planning.kernel_segments import KernelSegments
 from surplus.engine.planning.kernel_widths import with_any_width
 from surplus.engine.planning.runners_up import judgement_of
+from surplus.engine.planning.varied_inputs import scaled
 from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.time_limit import left_s

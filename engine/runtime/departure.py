@@ -9,8 +9,9 @@ class Departure(StrEnum):
     """Whether a model may have one.
 
     A model as one segment gives the same bits on one lane as on all, and so does each of its
-    segments. Several segments made one need not: ONNX Runtime then fuses across their boundaries,
-    and rounds otherwise. ``SAME_CUTS`` keeps the segments as they are but for their widths.
+    segments, but for those of a fixed width. Several segments made one need not: ONNX Runtime then
+    fuses across their boundaries, and rounds otherwise. ``SAME_CUTS`` keeps the segments as they
+    are but for their widths.
     """
 
     NEVER = "never"

@@ -258,6 +258,8 @@ class PlannedModel:
     @plan.setter
     def plan(self, plan: Plan) -> None:
         self._prepared = replace(self._prepared, plan=plan)
+        if any(segment.fixed_width for segment in plan.segments):
+            self._change_switch(self._new_switch(self._machine))
 
     @property
     def native(self) -> _core.Plan:

@@ -136,10 +136,15 @@ class Ports:
     def arrays(
         self, values: Mapping[str, _core.Value | None], wanted: Sequence[str] | None = None
     ) -> dict[str, Array]:
-        """Outputs by name, those wanted or all, from the values of what is computed of them."""
+        """Outputs by name, those wanted or all, from the values of what is computed of them.
+
+        They belong to the caller: constants and inputs that are outputs are copied.
+        """
         names = self._output_names if wanted is None else wanted
         return {
-            name: self._constants[name] if name in self._constants else self._array(name, values)
+            name: _copied(self._constants[name])
+            if name in self._constants
+            else self._array(name, values)
             for name in names
         }
 
@@ -168,7 +173,8 @@ class Ports:
     def _array(self, name: str, values: Mapping[str, _core.Value | None]) -> Array:
         value, zip_map = values[name], self._zip_maps.get(name)
         if zip_map is None or value is None:
-            return from_value(value)
+            found = from_value(value)
+            return _copied(found) if name in self._dtypes else found
         try:
             return zip_map.dicts(value)
         except ValueError as error:
@@ -200,6 +206,10 @@ class Ports:
             return to_value(content, spec.elem_type or None)
         except (TypeError, ValueError) as error:
             raise InputError(f"input {name!r}: {error}") from error
+
+
+def _copied(content: Array) -> Array:
+    return content.copy() if isinstance(content, np.ndarray) else content
 
 
 def raise_for(run: _core.Run) -> NoReturn:

@@ -1,6 +1,7 @@
 """Whether two plans of a model give the same bits.
 
-A session gives the same bits on one lane as on all of them. Other cuts need not: ONNX Runtime fuses
+A session gives the same bits on one lane as on all of them, unless it is marked otherwise
+(engine/planning/fixed_widths.py). Other cuts need not: ONNX Runtime fuses
 within a segment, not across its boundaries, and another device has other kernels. So has another
 library, which need not even give the same bits on one lane.
 """
@@ -41,6 +42,7 @@ def _sessions(plan: Plan, kind: _Kind) -> frozenset[object]:
             s.joins,
             s.shards,
             _kernels(s),
+            s.width if s.fixed_width else None,
         )
         for s in plan.segments
     )

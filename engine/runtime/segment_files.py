@@ -15,7 +15,8 @@ def segment_file(graph: Graph, segment: Segment, *, whole: bool) -> Path:
     # Dead nodes make what the model's own file does not deliver.
     delivered = {tensor.name for tensor in graph.summary.outputs}
     if whole and segment.shards == 1 and delivered.issuperset(segment.outputs):
-        return graph.model_path
+        # What libraries compile has other bits anyway, and is kept by the name of the file.
+        return graph.whole_path if segment.kernels is None else graph.model_path
     return stored(graph, segment_file_name(segment), lambda: _extracted(graph, segment))
 
 

@@ -69,7 +69,7 @@ def busy_plan(plan: Plan, segments: tuple[Segment, ...], name: str) -> Plan:
 
 
 def _same_on_one_lane(segment: Segment) -> bool:
-    return segment.kernels is None or segment.kernels.any_width
+    return not segment.fixed_width and (segment.kernels is None or segment.kernels.any_width)
 
 
 def _on_one_lane(segment: Segment, lanes: int) -> Segment:

@@ -81,6 +81,7 @@ class Unread:
             outputs=tuple(tensor.name for tensor in summary.outputs),
             rank=0,
             service_ns=0,
+            fixed_width=_core.thread_effects(str(path))[1],
         )
         self.plan = Plan(
             source_hash="",

@@ -89,6 +89,8 @@ class Segment:
     awaits : tuple of str
         Tensors that have to be where its device reads them before it starts, although it does not
         read them: what a more urgent segment waits for that it is held behind.
+    fixed_width : bool
+        Whether another number of threads gives other bits.
     """
 
     name: str
@@ -107,6 +109,7 @@ class Segment:
     shards: int = 1
     kernels: SegmentKernels | None = None
     awaits: tuple[str, ...] = ()
+    fixed_width: bool = False
 
 
 @dataclass(frozen=True)

@@ -35,10 +35,17 @@ class ConfiguredTensors:
         Completed from these inputs and outputs.
     inputs, outputs : sequence of TensorSpec
         The model's own.
+    has_more : bool
+        Whether it has outputs besides, which clients cannot ask for.
     """
 
     def __init__(
-        self, config: ModelConfig, inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]
+        self,
+        config: ModelConfig,
+        inputs: Sequence[TensorSpec],
+        outputs: Sequence[TensorSpec],
+        *,
+        has_more: bool = False,
     ) -> None:
         batch = (-1,) if config.message.max_batch_size else ()
         ins = {entry.name: entry for entry in config.message.input}
@@ -56,7 +63,7 @@ class ConfiguredTensors:
             if entry.HasField("reshape")
         }
         names = tuple(spec.name for spec in self.outputs)
-        self._offered = None if len(names) == len(outputs) else names
+        self._offered = None if len(names) == len(outputs) and not has_more else names
 
     @property
     def are_the_models(self) -> bool:

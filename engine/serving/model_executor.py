@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
 
@@ -47,7 +47,8 @@ class ModelExecutor(QueryableOf):
     ConfigError
         If the configuration contradicts the model.
     ModelError
-        If an input or output is not a tensor: the protocol has no sequences.
+        If an input is not a tensor, or an output that is offered: the protocol has no sequences; or
+        if it has no datatype for one of them.
     EngineError
         If the model is loaded late, and its file is none that can be served.
     """
@@ -55,9 +56,12 @@ class ModelExecutor(QueryableOf):
     def __init__(self, model: Queryable, config: ModelConfig | None = None) -> None:
         super().__init__(model)
         inputs = tuple(tensor_spec(spec) for spec in model.inputs)
-        outputs = tuple(tensor_spec(spec) for spec in model.outputs)
-        self.config = (config or unwritten("")).completed(inputs, outputs)
-        self._tensors = ConfiguredTensors(self.config, inputs, outputs)
+        config = config or unwritten("")
+        named = {entry.name for entry in config.message.output}
+        outputs = tuple(tensor_spec(spec) for spec in offered(model.outputs, named))
+        self.config = config.completed(inputs, outputs)
+        has_more = len(outputs) < len(model.outputs)
+        self._tensors = ConfiguredTensors(self.config, inputs, outputs, has_more=has_more)
         self.inputs = self._tensors.inputs
         self.outputs = self._tensors.outputs
 
@@ -99,13 +103,24 @@ class ModelExecutor(QueryableOf):
         self._model.unload()
 
 
+def offered(outputs: Sequence[IoSpec], named: Container[str]) -> list[IoSpec]:
+    """Outputs that clients may ask for: those that a configuration names, or else all tensors.
+
+    A classifier's dicts behind a ZipMap do not keep its labels from being served. Where there are
+    no tensors, or none is named that there is, all are: whoever describes them says what is wrong.
+    """
+    found = [spec for spec in outputs if spec.name in named]
+    tensors = [spec for spec in outputs if spec.kind is ValueKind.TENSOR]
+    return found or tensors or list(outputs)
+
+
 def tensor_spec(spec: IoSpec) -> TensorSpec:
     """An input or output as the protocol describes it.
 
     Raises
     ------
     ModelError
-        If it is not a tensor.
+        If it is not a tensor, or of a type that the protocol has no datatype for.
     """
     if spec.kind is not ValueKind.TENSOR:
         raise ModelError(f"{spec.name!r} is a {spec.kind}; the protocol serves tensors only")
@@ -113,4 +128,8 @@ def tensor_spec(spec: IoSpec) -> TensorSpec:
     shape = None
     if spec.shape is not None:
         shape = tuple(d if isinstance(d, int) and d >= 0 else -1 for d in spec.shape)
-    return TensorSpec(spec.name, datatype_of(np.empty(0, dtype)), shape, spec.optional)
+    try:
+        datatype = datatype_of(np.empty(0, dtype))
+    except ValueError as error:
+        raise ModelError(f"{spec.name!r}: {error}") from error
+    return TensorSpec(spec.name, datatype, shape, spec.optional)

@@ -26,6 +26,7 @@ from surplus.engine.cache.proven_files import sum_of
 from surplus.engine.cache.sealed_file import is_intact, sealed
 from surplus.engine.dfg.constants import external_place, tensors_of_model
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.inline_sizes import may_be_sizes, put_inside
 from surplus.engine.dfg.model_file import external_names, parse
 from surplus.engine.dfg.value_types import forget_known_types
 from surplus.engine.errors import ModelError, one_line
@@ -110,11 +111,12 @@ class _Sources:
 def _store(tensor: onnx.TensorProto, sources: _Sources) -> None:
     place = _Place.of(tensor)
     content = sources.saved[place.offset : place.offset + place.length]
+    if not place.packed and may_be_sizes(tensor.data_type, place.length):
+        return put_inside(tensor, content.tobytes())
     if not place.packed:
         known = sources.graph.initializers.get(tensor.name)
         if known is not None and _same(known, content, sources.original):
-            _point(tensor, external_place(known))
-            return
+            return _point(tensor, external_place(known))
     packed = sources.saved[place.packed.start : place.packed.stop].tobytes()
     # Packed first: kernels read it by whole cache lines, and ONNX Runtime aligns nothing.
     start = -(-len(packed) // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -124,6 +126,7 @@ def _store(tensor: onnx.TensorProto, sources: _Sources) -> None:
         tensor.external_data.add(
             key=f"{_PACKED_PREFIX}0", value=f"{place.packed_key}|0;{len(packed)};0"
         )
+    return None
 
 
 def _same(known: onnx.TensorProto, content: Bytes, original: Bytes) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from surplus.engine.cache.private import temporary_folder, write_private
 from surplus.engine.cache.sealed_file import is_intact, sealed
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.dfg.known_graph import WEIGHTS_FILE
+from surplus.engine.dfg.stored_files import WEIGHTS_FILE
 from surplus.engine.errors import DeviceError
 
 _log = logging.getLogger(__name__)

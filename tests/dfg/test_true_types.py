@@ -126,3 +126,46 @@ def test_what_is_right_is_kept(tmp_path: Path) -> None:
     of = {tensor.name: tensor.shape for tensor in graph.tensors}
     assert (of["p"], of["b"]) == ((1, 2, 3, 3), (1, 2, 3, 3))
     assert {node.domain for node in graph.model.graph.node} == {""}
+
+
+OVERRIDDEN = """<ir_version: 9, opset_import: ["" : 18]>
+sized (float[n] x, int64[2] sizes) => (float[a, b] y) <int64[2] sizes = {2, 4}> {
+    r = Reshape(x, sizes)
+    s = Neg(r)
+    y = Relu(s)
+}"""
+
+
+def test_sizes_that_a_query_may_override_are_not_declared(tmp_path: Path) -> None:
+    graph = _read(tmp_path, onnx.parser.parse_model(OVERRIDDEN))
+    assert graph.default_inputs == ("sizes",)
+    plan = scattered_plan(graph, constant_problem(graph, SPECS), 0)
+    model = PlannedModel(graph, plan, machine_for(SPECS))
+    x = np.arange(8, dtype=np.float32)
+    assert model.run({"x": -x})["y"].shape == (2, 4)
+    assert model.run({"x": -x, "sizes": np.array([4, 2])})["y"].shape == (4, 2)
+
+
+STALE = """<ir_version: 9, opset_import: ["" : 18]>
+stale (float[4, 3] x) => (float[1, 3] y) <float[1, 3] a, float[1, 3] b> {
+    a = Neg(x)
+    b = Relu(a)
+    y = Abs(b)
+}"""
+
+
+def test_a_batch_that_was_changed_in_the_inputs_alone(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(STALE)
+    graph = _read(tmp_path, model)
+    assert [tensor.shape for tensor in graph.tensors] == [(4, 3)] * 4
+    _check(graph, model, {"x": np.arange(12, dtype=np.float32).reshape(4, 3) - 6})
+
+
+def test_sizes_that_nothing_contradicts_are_kept(tmp_path: Path) -> None:
+    """Inference knows nothing of this operator."""
+    text = """<ir_version: 9, opset_import: ["" : 18, "com.microsoft" : 1]>
+    fixed (float[2, 8] x) => (float[2, 8] y) <float[2, 8] a> {
+        a = com.microsoft.QuickGelu(x)
+        y = Neg(a) }"""
+    graph = _read(tmp_path, onnx.parser.parse_model(text))
+    assert [tensor.shape for tensor in graph.tensors] == [(2, 8)] * 3

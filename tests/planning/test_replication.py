@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -179,6 +180,7 @@ class Answering(FakeModel):
     """Its answer, of which there are as many as kinds of kernels."""
 
     answer: float = 1.0
+    graph: Any = field(default_factory=lambda: SimpleNamespace(summary=SimpleNamespace(inputs=())))
 
     def run(self, inputs: Any) -> dict[str, np.ndarray]:
         return {"y": np.array([self.answer])}

@@ -93,7 +93,7 @@ def test_a_file_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
     first, second = graphs(tmp_path, 2)
     before = _core.wide_sessions()["sessions"]
     models = [wide_model(first)]
-    write_atomic(first.model_path, second.model_path.read_bytes())
+    write_atomic(first.whole_path, second.whole_path.read_bytes())
     models.append(wide_model(first))
     assert _core.wide_sessions()["sessions"] == before + 2
 
@@ -142,7 +142,7 @@ def test_queries_in_flight_do_not_notice_that_their_session_moves(tmp_path: Path
 def test_a_wide_model_that_cannot_open_leaves_no_trace(tmp_path: Path) -> None:
     (graph,) = graphs(tmp_path, 1)
     before = _core.wide_sessions()
-    graph.model_path.write_bytes(b"no model")
+    graph.whole_path.write_bytes(b"no model")
     with pytest.raises(ExecutionError):
         wide_model(graph)
     assert _core.wide_sessions() == before

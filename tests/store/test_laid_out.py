@@ -69,21 +69,21 @@ def test_a_segment_of_a_cuda_device_is_not_prepacked_for_the_cpu(
     plan = plan_of(graph)
     on_cuda = replace(plan, devices=("cuda:0",))
     prepack_plan(graph, on_cuda)
-    assert prepacked_file(graph.model_path) is None
+    assert prepacked_file(graph.whole_path) is None
     prepack_plan(graph, plan)
     asked: list[Path] = []
     monkeypatch.setattr("surplus.engine.runtime.lowering.prepacked_file", asked.append)
     lower(graph, on_cuda, machine_for(SPECS))
     assert asked == []
     lower(graph, plan, machine_for(SPECS))
-    assert asked == [graph.model_path]
+    assert asked == [graph.whole_path]
 
 
 def prepacked_model(graph: Graph, width: int = 1) -> PlannedModel:
     """A model whose weights are mapped from prepacked files."""
     plan = plan_of(graph, width)
     prepack_plan(graph, plan)
-    assert prepacked_file(graph.model_path) is not None
+    assert prepacked_file(graph.whole_path) is not None
     return PlannedModel(graph, plan, machine_for(SPECS))
 
 
@@ -122,7 +122,7 @@ def test_a_weight_is_written_once_by_its_content(tmp_path: Path) -> None:
     plan = plan_of(graph)
     prepack_plan(graph, plan)
     before = {p.name: p.stat().st_ino for p in graph.folder.glob("weight-*.bin")}
-    found = prepacked_file(graph.model_path)
+    found = prepacked_file(graph.whole_path)
     assert found is not None
     found.unlink()
     prepack_plan(graph, plan)
@@ -132,7 +132,7 @@ def test_a_weight_is_written_once_by_its_content(tmp_path: Path) -> None:
 def test_packed_weights_start_at_a_page(tmp_path: Path) -> None:
     graph = graph_of(tmp_path)
     prepack_plan(graph, plan_of(graph))
-    found = prepacked_file(graph.model_path)
+    found = prepacked_file(graph.whole_path)
     assert found is not None
     model = onnx.load(found, load_external_data=False)
     entries = [{e.key: e.value for e in t.external_data} for t in model.graph.initializer]
@@ -157,12 +157,12 @@ def test_weights_that_nothing_rewrites_stay_in_the_graphs_file(tmp_path: Path) -
 def test_a_damaged_file_gives_way_to_the_segment_itself(tmp_path: Path) -> None:
     graph = graph_of(tmp_path)
     prepack_plan(graph, plan_of(graph))
-    found = prepacked_file(graph.model_path)
+    found = prepacked_file(graph.whole_path)
     assert found is not None
     found.write_bytes(b"no model")
     model = PlannedModel(graph, plan_of(graph), machine_for(SPECS))
     assert model.run(image())["y"].shape == (1, 32, 8, 48)
-    assert prepacked_file(graph.model_path) is None, "tried once, not at every start"
+    assert prepacked_file(graph.whole_path) is None, "tried once, not at every start"
 
 
 def test_a_full_disk_costs_the_layout_and_nothing_else(
@@ -217,7 +217,7 @@ def test_types_that_inference_finds_are_not_stored(tmp_path: Path) -> None:
     read = read_model(tmp_path / "reshaped.onnx", tmp_path / "cache")
     assert [v.name for v in read.model.graph.value_info] == ["a", "b", "c"]
     prepack_plan(read, plan_of(read))
-    file = prepacked_file(read.model_path)
+    file = prepacked_file(read.whole_path)
     assert file is not None
     assert [v.name for v in onnx.load(file).graph.value_info] == ["b", "c"]
     inputs = {"x": np.ones((4, 6), np.float32), "shape": np.array([8, 3])}

@@ -299,6 +299,14 @@ nb::list zip_rows(const PyValue& rows, const nb::list& keys,
   return found;
 }
 
+nb::object array_over(void* data, int elem_type, std::span<const std::int64_t> extents,
+                      nb::handle owner) {
+  const nb::dlpack::dtype dtype = array_dtype(elem_type);
+  const std::vector<std::size_t> shape(extents.begin(), extents.end());
+  return nb::cast(
+      nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, nullptr, dtype));
+}
+
 bool is_tensor(const PyValue& value) { return onnx(value).kind() == ort::ValueKind::kTensor; }
 
 ValuePtr strings_of(const PyBuffer& buffer) {
@@ -317,15 +325,11 @@ nb::object value_to_numpy(nb::handle self) {
   const OnnxValue& value = onnx(nb::cast<const PyValue&>(self));
   const int elem_type = value.elem_type();
   if (elem_type == ort::kString) return strings_to_numpy(value);
-  nb::dlpack::dtype dtype = array_dtype(elem_type);
-  Shape extents = value.shape();
-  if (dtype.bits < 8) {  // packed: the bytes as they are
-    extents = {static_cast<std::int64_t>(value.bytes())};
-    dtype.bits = 8;
+  if (ort::element_bits(elem_type) < 8) {  // packed: the bytes as they are
+    const Shape extents{static_cast<std::int64_t>(value.bytes())};
+    return array_over(value.data(), ort::kUint8, extents, self);
   }
-  const std::vector<std::size_t> shape(extents.begin(), extents.end());
-  return nb::cast(
-      nb::ndarray<nb::numpy>(value.data(), shape.size(), shape.data(), self, nullptr, dtype));
+  return array_over(value.data(), elem_type, value.shape(), self);
 }
 
 void bind_value(nb::module_& m) {
@@ -380,6 +384,11 @@ Types that numpy lacks come as unsigned integers of the same width, those below 
 their packed bytes in one dimension, strings as an object array of str (a copy).)")
       .def("dicts", &dicts, nb::sig("def dicts(self) -> list[dict[typing.Any, typing.Any]] | None"),
            "The maps of a sequence, or the map itself alone; None for what holds no maps.")
+      .def("arrays", &sequence_arrays,
+           nb::sig("def arrays(self) -> list[numpy.ndarray] | None"),
+           R"(The tensors of a sequence, copied; None for what holds none, or what numpy has no type for.
+
+Small ones share one allocation.)")
       .def("zip_rows", &zip_rows, "keys"_a, "columns"_a,
            nb::sig("def zip_rows(self, keys: list[typing.Any], columns: "
                    "collections.abc.Sequence[int]) -> list[dict[typing.Any, float]]"),

@@ -4,6 +4,8 @@
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "devices/kernel.hpp"
@@ -35,6 +37,16 @@ class PyBuffer;
 
 /// A tensor as a numpy array over its memory; `self` is the Python object of a PyValue.
 [[nodiscard]] nanobind::object value_to_numpy(nanobind::handle self);
+
+/// A numpy array over memory that `owner` keeps, of an element type of 8 bits and more; types that
+/// numpy lacks come as unsigned integers.
+[[nodiscard]] nanobind::object array_over(void* data, int elem_type,
+                                          std::span<const std::int64_t> extents,
+                                          nanobind::handle owner);
+
+/// The tensors of a sequence as numpy arrays of their own; None for what holds no tensors, or of
+/// types that numpy lacks.
+[[nodiscard]] nanobind::object sequence_arrays(const PyValue& value);
 
 /// A dict for each row of a tensor of floats; throws nanobind::value_error if it has not as many
 /// columns as there are keys.

@@ -19,6 +19,8 @@ class Value {
   virtual ~Value() = default;
   /// Bytes that a copy to another memory would move.
   [[nodiscard]] virtual std::size_t bytes() const noexcept = 0;
+  /// The same content in memory of its own; null where nobody else can change it as it is.
+  [[nodiscard]] virtual std::shared_ptr<const Value> copied() const { return nullptr; }
 };
 
 using ValuePtr = std::shared_ptr<const Value>;

@@ -3,6 +3,7 @@
 
 #include "files/onnx_fields.hpp"
 #include "files/onnx_float32.hpp"
+#include "files/onnx_threads.hpp"
 #include "files/onnx_weights.hpp"
 #include "frontend/proto.hpp"
 #include "mutations.hpp"
@@ -86,6 +87,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using engine::fuzz::must;
   const std::string_view model(reinterpret_cast<const char*>(data), size);
   static_cast<void>(engine::multiplies_float32(model));
+  static_cast<void>(engine::thread_effects(model));
   for (const engine::OnnxWeight& weight : engine::onnx_weights(model, 1))
     if (weight.location.empty())
       must(weight.offset <= size && weight.bytes <= size - weight.offset);

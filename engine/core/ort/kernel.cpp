@@ -51,7 +51,7 @@ class OrtKernel final : public Kernel {
   OrtKernel(const ort::SessionParams& params, const std::vector<std::string>& input_names,
             const std::vector<std::string>& output_names)
       : session_(params),
-        pool_(infos(*session_.use(), output_names)),
+        pool_(poolable(*session_.use(), output_names)),
         input_names_(input_names),
         output_names_(output_names) {
     look_up_names();
@@ -60,7 +60,7 @@ class OrtKernel final : public Kernel {
   /// All of the session's inputs and outputs, in its order.
   explicit OrtKernel(const ort::SessionParams& params)
       : session_(params),
-        pool_(session_.use()->outputs()),
+        pool_(poolable(*session_.use(), names_of(session_.use()->outputs()))),
         input_names_(names_of(session_.use()->inputs())),
         output_names_(names_of(session_.use()->outputs())) {
     look_up_names();
@@ -90,7 +90,7 @@ class OrtKernel final : public Kernel {
     if (refused) pool_.close();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       outputs[i] = ort::wrap_output(results[i], optional_[i]);
-      if (may_alias(*outputs[i], inputs)) outputs[i] = keeping(std::move(outputs[i]), inputs);
+      if (may_alias(*outputs[i], inputs)) outputs[i] = apart(std::move(outputs[i]), inputs);
     }
   }
 
@@ -121,10 +121,15 @@ class OrtKernel final : public Kernel {
     return count;
   }
 
-  static std::vector<ort::ValueInfo> infos(const InferenceSession& session,
-                                           const std::vector<std::string>& names) {
+  /// Outputs that a pool may make, all or none: ONNX Runtime leaves a tensor that is there for an
+  /// output as it is where that output is an input.
+  static std::vector<ort::ValueInfo> poolable(const InferenceSession& session,
+                                              const std::vector<std::string>& names) {
     std::vector<ort::ValueInfo> found;
-    for (const std::string& name : names) found.push_back(session.output(name));
+    for (const std::string& name : names) {
+      if (session.reads(name)) return {};
+      found.push_back(session.output(name));
+    }
     return found;
   }
 
@@ -153,11 +158,26 @@ class OrtKernel final : public Kernel {
   /// Whether an output may share memory with an input (pass-through, sequences). Pooled inputs
   /// would be written again while somebody still reads the output.
   bool may_alias(const Value& output, std::span<const ValuePtr> inputs) const {
-    if (!plain_) return true;
-    const void* data = static_cast<const ort::OnnxValue&>(output).data();
-    return std::ranges::any_of(inputs, [&](const ValuePtr& input) {
-      return input && static_cast<const ort::OnnxValue&>(*input).data() == data;
-    });
+    return !plain_ || is_one_of(output, inputs);
+  }
+
+  /// Whether it is a tensor over the memory of one of them.
+  static bool is_one_of(const Value& output, std::span<const ValuePtr> inputs) {
+    const void* data = address_of(output);
+    return data != nullptr && std::ranges::any_of(inputs, [&](const ValuePtr& input) {
+             return input && address_of(*input) == data;
+           });
+  }
+
+  static const void* address_of(const Value& value) {
+    const auto& known = static_cast<const ort::OnnxValue&>(value);
+    return known.kind() == ort::ValueKind::kTensor ? known.data() : nullptr;
+  }
+
+  /// The same content, whatever becomes of the inputs' memory.
+  static ValuePtr apart(ValuePtr output, std::span<const ValuePtr> inputs) {
+    const ValuePtr copy = is_one_of(*output, inputs) ? output->copied() : nullptr;
+    return copy ? copy : keeping(std::move(output), inputs);
   }
 
   /// The same value, holding the inputs as long as it lives.

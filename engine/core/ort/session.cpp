@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "files/onnx_threads.hpp"
 #include "ort/custom_operators.hpp"
 #include "ort/plugin.hpp"
 #include "ort/types.hpp"
@@ -155,11 +156,25 @@ const ValueInfo* find(const std::vector<ValueInfo>& infos, const std::string& na
 
 }  // namespace
 
+SessionParams without_races(SessionParams params) {
+  if (params.width <= 1 && !params.shared_pool) return params;
+  const ThreadEffects effects =
+      params.is_bytes ? thread_effects(params.model) : thread_effects_of(params.model);
+  if (!effects.race) return params;
+  params.width = 1;
+  params.shared_pool = false;
+  return params;
+}
+
 InferenceSession::InferenceSession(const SessionParams& params,
                                    const std::function<void(OrtSessionOptions*)>& extend)
+    : InferenceSession(Settled{without_races(params)}, extend) {}
+
+InferenceSession::InferenceSession(const Settled& settled,
+                                   const std::function<void(OrtSessionOptions*)>& extend)
     : api_(api()),
-      workers_(make_workers(params)),
-      session_(make_session(params, workers_.get(), extend)) {
+      workers_(make_workers(settled.params)),
+      session_(make_session(settled.params, workers_.get(), extend)) {
   inputs_ = read_infos(session_.get(), api_.session_input_count, api_.session_input_name,
                        api_.session_input_type);
   overridable_ = read_infos(session_.get(), api_.session_overridable_count,
@@ -185,6 +200,10 @@ const ValueInfo& InferenceSession::input(const std::string& name) const {
   if (const ValueInfo* info = find(inputs_, name)) return *info;
   if (const ValueInfo* info = find(overridable_, name)) return *info;
   throw_unknown(inputs_, name, "input");
+}
+
+bool InferenceSession::reads(const std::string& name) const noexcept {
+  return find(inputs_, name) != nullptr || find(overridable_, name) != nullptr;
 }
 
 const ValueInfo& InferenceSession::output(const std::string& name) const {

@@ -38,6 +38,10 @@ struct SessionParams {
   std::function<void()> when_read = {};
 };
 
+/// The same with one thread, where the model has an operator of which ONNX Runtime's threads would
+/// race (files/onnx_threads.hpp).
+[[nodiscard]] SessionParams without_races(SessionParams params);
+
 /// What a model declares of one input or output.
 struct ValueInfo {
   struct Dimension {
@@ -55,7 +59,8 @@ class InferenceSession {
  public:
   /// Reads and optimises the model; takes milliseconds to seconds. Throws std::runtime_error
   /// with ONNX Runtime's message, std::invalid_argument for a bad width or level. `extend` adds to
-  /// the options what `params` has no word for: providers, initializers.
+  /// the options what `params` has no word for: providers, initializers. It has fewer threads than
+  /// `params` says where these would race (without_races()).
   explicit InferenceSession(const SessionParams& params,
                             const std::function<void(OrtSessionOptions*)>& extend = {});
 
@@ -69,6 +74,8 @@ class InferenceSession {
   [[nodiscard]] const ValueInfo& output(const std::string& name) const;
   /// The same of an input, or of an initializer that an input may override.
   [[nodiscard]] const ValueInfo& input(const std::string& name) const;
+  /// Whether there is such an input, or an initializer that one may override.
+  [[nodiscard]] bool reads(const std::string& name) const noexcept;
 
   /// For bindings and their runs.
   [[nodiscard]] OrtSession* get() const noexcept { return session_.get(); }
@@ -100,6 +107,10 @@ class InferenceSession {
                                       const OrtValue* const* inputs,
                                       std::span<const char* const> output_names, OrtValue** outputs,
                                       const OrtRunOptions* options) const noexcept;
+  struct Settled {
+    SessionParams params;
+  };
+  InferenceSession(const Settled& settled, const std::function<void(OrtSessionOptions*)>& extend);
 
   const Api& api_;
   const std::unique_ptr<Workers> workers_;  // of a pool of its own; outlives the session

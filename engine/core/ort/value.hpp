@@ -31,9 +31,13 @@ class OnnxValue final : public Value {
   OnnxValue(Handle<OrtValue> value, std::size_t bytes) noexcept
       : value_(std::move(value)), bytes_(bytes) {}
 
-  /// Parts of sequences counted, of a sequence of maps the first for all: each would be copied.
+  /// Parts of sequences counted, of more than 64 as many as these tell, of a sequence of maps the
+  /// first for all: each would be copied.
   /// Asked for once: it costs more than a small operator.
   [[nodiscard]] std::size_t bytes() const noexcept override;
+  /// Of tensors of fixed-size elements: strings are never foreign, and parts of sequences are
+  /// copied when they are read.
+  [[nodiscard]] std::shared_ptr<const Value> copied() const override;
   [[nodiscard]] OrtValue* get() const noexcept { return value_.get(); }
 
   [[nodiscard]] ValueKind kind() const;
@@ -93,6 +97,12 @@ class OnnxValue final : public Value {
 /// An empty sequence of tensors. Made by a model of one operator, since the C API cannot; costs
 /// a session at the first call with a type, which then keeps it.
 [[nodiscard]] ValuePtr make_empty_sequence(int elem_type);
+
+/// The parts of a sequence of tensors as one tensor with an axis more, copied at once; null unless
+/// all have the same sizes, none of them 0, and an axis. Costs a session at the first call with a
+/// type. The session's runs are the cost of a few parts one by one.
+[[nodiscard]] std::shared_ptr<const OnnxValue> stack_parts(const OnnxValue& sequence,
+                                                           int elem_type);
 
 /// A tensor of undefined contents, for an output whose shape is known beforehand.
 [[nodiscard]] std::shared_ptr<const OnnxValue> make_tensor(int elem_type,

@@ -20,7 +20,7 @@ int many_threads() { return threads_of(available_cores()); }
 
 }  // namespace
 
-PlanSession::PlanSession(SessionParams params) : params_(std::move(params)) {
+PlanSession::PlanSession(SessionParams params) : params_(without_races(std::move(params))) {
   const auto when_read = std::exchange(params_.when_read, {});  // of the first opening alone
   const auto open = [&] {
     SessionParams opening = params_;

@@ -98,6 +98,12 @@ RunPtr Machine::start(const Plan& plan, std::span<const ValuePtr> inputs, RunOpt
   if (inputs.size() != plan.graph_inputs().size())
     throw std::invalid_argument("the plan has " + std::to_string(plan.graph_inputs().size()) +
                                 " inputs, got " + std::to_string(inputs.size()));
+  if (plan.hands_on_inputs()) return start_owned(plan, plan.own_inputs(inputs), std::move(options));
+  return start_owned(plan, inputs, std::move(options));
+}
+
+RunPtr Machine::start_owned(const Plan& plan, std::span<const ValuePtr> inputs,
+                            RunOptions options) {
   // seq_cst, both: close() either sees the run in flight or we see it closing
   in_flight_.fetch_add(1, std::memory_order_seq_cst);
   if (closing_.load(std::memory_order_seq_cst)) {

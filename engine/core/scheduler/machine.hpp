@@ -154,6 +154,9 @@ class Machine : public std::enable_shared_from_this<Machine> {
   void add_device(const MachineParams& machine, std::uint32_t place);
   [[nodiscard]] RunPtr start(const Plan& plan, std::span<const ValuePtr> inputs,
                              RunOptions options);
+  /// start() with inputs that nobody writes to.
+  [[nodiscard]] RunPtr start_owned(const Plan& plan, std::span<const ValuePtr> inputs,
+                                   RunOptions options);
   [[nodiscard]] bool is_admitted(Run& run);
   /// Whether the run's caller may execute its nodes.
   [[nodiscard]] bool may_help(const Run& run) const noexcept;

@@ -105,6 +105,13 @@ Run* Plan::take_run() const {
   return run;
 }
 
+std::vector<ValuePtr> Plan::own_inputs(std::span<const ValuePtr> inputs) const {
+  std::vector<ValuePtr> own(inputs.begin(), inputs.end());
+  for (const std::size_t i : handed_on_)
+    if (ValuePtr copy = own[i] ? own[i]->copied() : nullptr) own[i] = std::move(copy);
+  return own;
+}
+
 void Plan::give_back(Run* run) const {
   if (pool_->try_push(run)) return;
   const std::lock_guard lock(runs_mutex_);

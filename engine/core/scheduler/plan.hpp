@@ -105,6 +105,11 @@ class Plan : public std::enable_shared_from_this<Plan> {
   [[nodiscard]] std::span<const std::uint32_t> graph_outputs() const noexcept {
     return outputs_at_;
   }
+  /// What runs are given of a query's inputs: those that are outputs, too, are copied, since whoever
+  /// owns the memory of an input may write to it when the query has ended.
+  [[nodiscard]] std::vector<ValuePtr> own_inputs(std::span<const ValuePtr> inputs) const;
+  /// Whether an output is an input.
+  [[nodiscard]] bool hands_on_inputs() const noexcept { return !handed_on_.empty(); }
   /// Nodes without dependencies, most urgent first.
   [[nodiscard]] std::span<const std::uint32_t> roots() const noexcept { return roots_; }
   /// Nodes without successors: when all of them are done, every node is.
@@ -242,6 +247,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
   std::vector<std::uint32_t> successors_, inputs_, outputs_;
   std::vector<std::uint32_t> order_;  ///< nodes by position
   std::vector<std::uint32_t> inputs_at_, outputs_at_, roots_;
+  std::vector<std::size_t> handed_on_;  ///< which of the inputs are outputs
   std::uint32_t sink_count_ = 0;
   std::int64_t critical_path_ns_ = 0, longest_path_ns_ = 0;
   int parallelism_ = 1;

@@ -178,6 +178,8 @@ std::shared_ptr<const Plan> PlanBuilder::build() {
         {value.uses, value.memory < 0 ? host : static_cast<std::uint32_t>(value.memory)});
   plan->inputs_at_.assign(inputs_.begin(), inputs_.end());
   plan->outputs_at_.assign(outputs_.begin(), outputs_.end());
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    if (std::ranges::find(outputs_, inputs_[i]) != outputs_.end()) plan->handed_on_.push_back(i);
   fill_nodes(*plan);
   order_nodes(*plan);
   link_nodes(*plan, before);

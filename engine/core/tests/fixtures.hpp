@@ -20,17 +20,21 @@ namespace engine::test {
 using PlanPtr = std::shared_ptr<const Plan>;
 using Inputs = std::vector<ValuePtr>;
 
-/// A number that pretends to be `size_bytes` long.
+/// A number that pretends to be `size_bytes` long, and maybe to lie in memory of somebody else's.
 class Number final : public Value {
  public:
-  explicit Number(std::int64_t number, std::size_t size_bytes = 8)
-      : number_(number), size_bytes_(size_bytes) {}
+  explicit Number(std::int64_t number, std::size_t size_bytes = 8, bool is_foreign = false)
+      : number_(number), size_bytes_(size_bytes), is_foreign_(is_foreign) {}
   [[nodiscard]] std::size_t bytes() const noexcept override { return size_bytes_; }
+  [[nodiscard]] std::shared_ptr<const Value> copied() const override {
+    return is_foreign_ ? std::make_shared<const Number>(number_, size_bytes_) : nullptr;
+  }
   [[nodiscard]] std::int64_t number() const noexcept { return number_; }
 
  private:
   const std::int64_t number_;
   const std::size_t size_bytes_;
+  const bool is_foreign_;
 };
 
 inline ValuePtr number(std::int64_t value, std::size_t size_bytes = 8) {

@@ -143,6 +143,27 @@ TEST(values_flow_and_are_freed_at_their_last_use) {
   }
 }
 
+TEST(an_output_that_is_an_input_is_a_copy) {
+  MachineOwner machine(machine_of({cpu(lanes)}));
+  PlanBuilder builder(machine.get());
+  const int in = builder.add_value("in"), other = builder.add_value("other");
+  const int made = builder.add_value("made");
+  builder.set_inputs({other, in});
+  builder.add_node({.name = "a",
+                    .kernel = std::make_shared<SumKernel>(),
+                    .inputs = {in, other},
+                    .outputs = {made}});
+  builder.set_outputs({made, in});
+  const PlanPtr plan = builder.build();
+  const ValuePtr given = std::make_shared<Number>(3, 8, true);
+  const RunPtr run = machine->run(*plan, Inputs{number(1), given}, {}, 0);
+  CHECK(run->outputs()[1] != given);
+  CHECK(number_of(run->outputs()[1]) == 3);
+  CHECK(number_of(run->outputs()[0]) == 5);
+  const ValuePtr own = number(4);
+  CHECK(machine->run(*plan, Inputs{given, own}, {}, 0)->outputs()[1] == own);
+}
+
 TEST(one_that_fails_keeps_no_output_while_it_is_held) {
   MachineOwner machine(machine_of({cpu(lanes)}));
   PlanBuilder builder(machine.get());
