@@ -36,6 +36,8 @@
 No transport codes live here: each face (CLI, gRPC, HTTP) maps the tree once.
 """
 
+import concurrent.futures
+
 
 class EngineError(Exception):
     """Base of every error that a caller may want to catch."""
@@ -157,7 +159,7 @@ class RefusedError(EngineError):
         self.by_ns = by_ns
 
 
-class CancelledError(EngineError):
+class CancelledError(EngineError, concurrent.futures.CancelledError):
     """The caller cancelled the query."""
 
 

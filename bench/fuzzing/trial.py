@@ -19,7 +19,7 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.groups import GroupGraph, TaskGroup
@@ -129,7 +129,7 @@ def _ways(grown: Grown, path: Path) -> Iterator[tuple[str, Any]]:
 
 def _loaded(path: Path, devices: str, cache: Path, inputs: Mapping[str, Array]) -> dict[str, Any]:
     """Loaded without a word about inputs, as a stranger does, then asked."""
-    return load(path, devices, cache=cache, tune="now", selection_s=0.001).run(dict(inputs))
+    return load_planned(path, devices, cache=cache, tune="now", selection_s=0.001).run(dict(inputs))
 
 
 def _answer(graph: Graph, plan: Plan, devices: str, inputs: Mapping[str, Array]) -> dict[str, Any]:

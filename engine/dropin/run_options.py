@@ -19,7 +19,7 @@ _TERMINATED = "Exiting due to terminate flag being set to true."
 class Cancellable(Protocol):
     """A query in flight."""
 
-    def cancel(self) -> None:
+    def cancel(self) -> object:
         """Ask it to stop."""
 
 

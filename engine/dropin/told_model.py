@@ -25,7 +25,7 @@ from surplus.engine.runtime.future import Future
 from surplus.engine.runtime.inputs import Array
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared, devices_text
-from surplus.engine.runtime.query_times import said
+from surplus.engine.runtime.query_times import urgency_of
 
 _CUSTOM_OPERATORS = "surplus.custom_operators."
 """Entries of the core's that name libraries (engine/core/ort/session.hpp)."""
@@ -133,7 +133,7 @@ class ToldModel:
         traced: bool = False,
     ) -> Future:
         """Start one query; arguments are ``Model.submit``'s."""
-        urgency = said(None, None, None, due_s, priority, best_effort, {})
+        urgency = urgency_of({"due_s": due_s, "priority": priority, "best_effort": best_effort})
         if self._guard is not None:
             self._guard.recover()
         values = self._ports.kept_values(inputs)

@@ -16,7 +16,7 @@ from surplus.engine.runtime.future import Future
 from surplus.engine.runtime.inputs import Array, Outputs
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.planned_model import PlannedModel
-from surplus.engine.runtime.query_times import QueryOptions
+from surplus.engine.runtime.query_times import QueryOptions, takes_query_options
 
 _log = logging.getLogger(__name__)
 
@@ -83,6 +83,7 @@ class LazyModel:
         with self._lock:
             self._model = None
 
+    @takes_query_options
     def run(
         self,
         inputs: Mapping[str, Array],
@@ -92,6 +93,7 @@ class LazyModel:
         """As ``Model.run``; times begin when the model is loaded."""
         return self.model().run(inputs, outputs, **said)
 
+    @takes_query_options
     def submit(
         self,
         inputs: Mapping[str, Array],
@@ -101,6 +103,7 @@ class LazyModel:
         """As ``Model.submit``, but the first call returns only when the model is loaded."""
         return self.model().submit(inputs, outputs, **said)
 
+    @takes_query_options
     async def infer(
         self,
         inputs: Mapping[str, Array],

@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING, NoReturn, Self, Unpack
 from surplus.engine.runtime.future import Future
 from surplus.engine.runtime.inputs import Array, IoSpec, Outputs
 from surplus.engine.runtime.planned_model import PlannedModel
-from surplus.engine.runtime.query_times import OldQueryOptions, said, seconds
+from surplus.engine.runtime.query_times import (
+    QueryOptions,
+    checked_options,
+    seconds,
+    takes_query_options,
+    urgency_of,
+)
 from surplus.engine.segmentation.plan import Plan
 from surplus.placement.timeline import Timeline
 
 if TYPE_CHECKING:
     from surplus.engine.explain.breakdown import Breakdown
+
+
+_IN_PLACE = frozenset(("timeout_s", "traced"))
+"""What a query says that need not be submitted."""
 
 
 class Model:
@@ -86,74 +96,60 @@ class Model:
         """What queries go on without, and why: a lost device, kernels, lanes, time; or empty."""
         return self._planned.warning
 
+    @takes_query_options
     def run(
         self,
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None = None,
-        *,
-        timeout_s: float | None = None,
-        deadline_s: float | None = None,
-        deadline_ns: int | None = None,
-        due_s: float | None = None,
-        priority: int | None = None,
-        best_effort: bool | None = None,
-        traced: bool = False,
-        **old: Unpack[OldQueryOptions],
+        **said: Unpack[QueryOptions],
     ) -> Outputs:
         """Answer one query in the calling thread and on the devices' lanes; see the class."""
-        if deadline_s is deadline_ns is due_s is priority is best_effort is None and not old:
-            if timeout_s is not None:
-                timeout_s = seconds("timeout_s", timeout_s)
-            return self._planned.run(inputs, outputs, timeout_s, traced)
-        asked = said(timeout_s, deadline_s, deadline_ns, due_s, priority, best_effort, old)
-        future = self._planned.submit(inputs, outputs, traced=traced, **asked)
-        answer = future.result()
-        if traced:
-            self._planned.keep_trace(future._run, future._prepared)
-        return answer
+        if not said:
+            return self._planned.run(inputs, outputs)
+        return self._run_as(inputs, outputs, said)
 
+    @takes_query_options
     def submit(
         self,
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None = None,
-        *,
-        timeout_s: float | None = None,
-        deadline_s: float | None = None,
-        deadline_ns: int | None = None,
-        due_s: float | None = None,
-        priority: int | None = None,
-        best_effort: bool | None = None,
-        traced: bool = False,
-        **old: Unpack[OldQueryOptions],
+        **said: Unpack[QueryOptions],
     ) -> Future:
         """Start one query and return at once; see the class."""
-        nothing = timeout_s is deadline_s is deadline_ns is due_s is priority is best_effort is None
-        if nothing and not old:
-            return self._planned.submit(inputs, outputs, traced=traced)
-        asked = said(timeout_s, deadline_s, deadline_ns, due_s, priority, best_effort, old)
-        return self._planned.submit(inputs, outputs, traced=traced, **asked)
+        if not said:
+            return self._planned.submit(inputs, outputs)
+        options = checked_options(said)
+        traced = options.get("traced", False)
+        return self._planned.submit(inputs, outputs, traced=traced, **urgency_of(options))
 
+    @takes_query_options
     async def infer(
         self,
         inputs: Mapping[str, Array],
         outputs: Sequence[str] | None = None,
-        *,
-        timeout_s: float | None = None,
-        deadline_s: float | None = None,
-        deadline_ns: int | None = None,
-        due_s: float | None = None,
-        priority: int | None = None,
-        best_effort: bool | None = None,
-        traced: bool = False,
-        **old: Unpack[OldQueryOptions],
+        **said: Unpack[QueryOptions],
     ) -> Outputs:
         """Answer one query on an event loop, which needs no thread; see the class.
 
         Cancelling the task that awaits it cancels the query.
         """
-        asked = said(timeout_s, deadline_s, deadline_ns, due_s, priority, best_effort, old)
-        look = self._planned.keep_trace if traced else None
-        return await self._planned.infer(inputs, outputs, look=look, **asked)
+        options = checked_options(said)
+        look = self._planned.keep_trace if options.get("traced") else None
+        return await self._planned.infer(inputs, outputs, look=look, **urgency_of(options))
+
+    def _run_as(
+        self, inputs: Mapping[str, Array], outputs: Sequence[str] | None, said: QueryOptions
+    ) -> Outputs:
+        options = checked_options(said)
+        traced = options.get("traced", False)
+        if options.keys() <= _IN_PLACE:
+            timeout_s = seconds("timeout_s", options.get("timeout_s"))
+            return self._planned.run(inputs, outputs, timeout_s, traced)
+        future = self._planned.submit(inputs, outputs, traced=traced, **urgency_of(options))
+        answer = future.result()
+        if traced:
+            self._planned.keep_trace(future.run, future._prepared)
+        return answer
 
     def close(self) -> None:
         """Refuse queries from now on; sessions and weights go with the last that is in flight."""

@@ -494,7 +494,8 @@ class PlannedModel:
         """
         if due_ns:
             check_urgency(0, 0, due_ns)
-        self._check_devices()
+        if self._guard is not None and self._guard.is_due:
+            self._check_devices()
         machine, switch, trial = self._machine, self._switch, self._trial
         try:
             if trial is not None and not traced:
@@ -505,7 +506,8 @@ class PlannedModel:
                 trial.answered(ask)
                 return answer
             if switch is None or traced:
-                self._note_query()
+                if self._ports.urgency.due_after_ns:
+                    self._note_query()
                 return self._direct.answer(
                     self._prepared, inputs, outputs, timeout_s, traced, due_ns
                 )
@@ -550,7 +552,8 @@ class PlannedModel:
         """
         if priority or deadline_ns or due_ns:
             check_urgency(priority or 0, deadline_ns, due_ns)
-        self._check_devices()
+        if self._guard is not None and self._guard.is_due:
+            self._check_devices()
         machine, trial = self._machine, self._trial
         prepared = self._prepared if traced else self._prepared_now()
         query = prepared.query
@@ -564,7 +567,7 @@ class PlannedModel:
             if trial is not None and not traced:
                 return self._submit_on_trial(trial, inputs, outputs, urgency)
             if query and outputs is None and not traced and type(inputs) is dict:
-                started = query.submit(inputs, **urgency)
+                started = query.submit(inputs, deadline_ns, priority, due_ns, best_effort)
                 if started is not None:
                     return Future(self._ports, prepared, started, None)
             values = self._ports.kept_values(inputs, outputs)
@@ -704,11 +707,11 @@ class PlannedModel:
         """What the next untraced query runs: a plan of its own lane while others overlap."""
         switch = self._switch
         if switch is None:
-            self._note_query()
+            if self._ports.urgency.due_after_ns:
+                self._note_query()
             return self._prepared
         return switch.now() or self._prepared
 
     def _note_query(self) -> None:
         """Others make way for what is due, whatever plan that has itself."""
-        if self._ports.urgency.due_after_ns:
-            neighbours.OF_PROCESS.asked(self)
+        neighbours.OF_PROCESS.asked(self)

@@ -13,6 +13,7 @@ from surplus.engine.element_type import ElementType
 from surplus.engine.errors import (
     CancelledError,
     DeadlineError,
+    EngineError,
     ExecutionError,
     InputError,
     MemoryLimitError,
@@ -42,6 +43,7 @@ class Ports:
     """Inputs and outputs of one graph, whatever its plan. Thread-safe."""
 
     def __init__(self, graph: Graph) -> None:
+        self.name = graph.name
         self.inputs = input_specs(graph)
         self.outputs = output_specs(graph)
         self._output_names = tuple(spec.name for spec in self.outputs)
@@ -202,19 +204,28 @@ class Ports:
 
 def raise_for(run: _core.Run) -> NoReturn:
     """Raise what a run that did not end well ended with."""
+    failure = failure_of(run)
+    assert failure is not None, "it did not end well"
+    raise failure
+
+
+def failure_of(run: _core.Run) -> EngineError | None:
+    """What a run that is done ended with; None if it ended well."""
+    if run.status == "ok":
+        return None
     if run.status == "cancelled":
-        raise CancelledError(run.error or "query cancelled")
+        return CancelledError(run.error or "query cancelled")
     if run.status == "deadline":
-        raise DeadlineError(run.error or "the query's deadline passed")
+        return DeadlineError(run.error or "the query's deadline passed")
     if run.status == "refused":
-        raise RefusedError(run.error, run.refused_by_ns)
+        return RefusedError(run.error, run.refused_by_ns)
     if run.status == "turned away":
-        raise TurnedAwayError(run.error)
+        return TurnedAwayError(run.error)
     if run.error_code == _core.MEMORY_REFUSED:
-        raise MemoryLimitError(" ".join(run.error.split()))
+        return MemoryLimitError(" ".join(run.error.split()))
     error = ExecutionError(" ".join(run.error.split()))
     error.status = run.error_code
-    raise error
+    return error
 
 
 def _is_plain(spec: IoSpec, others: Container[ValueKind] = ()) -> bool:

@@ -1,26 +1,19 @@
-"""Times of one query as a caller says them, in seconds from now, and as the core takes them."""
+"""Options of one query: in seconds from now as its caller says them, and as the core takes them."""
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 import time
 import warnings
-from typing import Any, TypedDict
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict, TypeVar
 
 from surplus.engine.errors import InputError
 from surplus.engine.runtime.urgency import check_urgency
 
 _LONGEST_S = 1e9
-
-
-class Said(TypedDict):
-    """What a query says of its urgency, in the core's words."""
-
-    deadline_ns: int
-    priority: int | None
-    due_ns: int
-    best_effort: bool | None
 
 
 class QueryOptions(TypedDict, total=False):
@@ -35,14 +28,91 @@ class QueryOptions(TypedDict, total=False):
     traced: bool
 
 
-class OldQueryOptions(TypedDict, total=False):
-    """Keywords of queries that have other names now."""
+class Said(TypedDict):
+    """What a query says of its urgency, in the core's words."""
 
-    timeout: float | None
+    deadline_ns: int
+    priority: int | None
     due_ns: int
+    best_effort: bool | None
 
 
-def seconds(name: str, value: Any) -> float:
+_RENAMED = {"timeout": "timeout_s", "due_ns": "due_s, in seconds from now"}
+"""Keywords by their names until November 2027, and what they are called now."""
+
+Query = TypeVar("Query", bound=Callable[..., Any])
+
+
+def takes_query_options(query: Query) -> Query:
+    """Have a method's signature name them.
+
+    It takes them by ``**said``, since a query that says nothing would pay for each keyword.
+    """
+    given = inspect.signature(query)
+    kept = [p for p in given.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    named = [
+        inspect.Parameter(name, keyword, default=_default(name), annotation=text.__forward_arg__)
+        for name, text in QueryOptions.__annotations__.items()
+    ]
+    query.__signature__ = given.replace(parameters=[*kept, *named])  # type: ignore[attr-defined]
+    return query
+
+
+def _default(name: str) -> bool | None:
+    return False if name == "traced" else None
+
+
+def checked_options(said: Mapping[str, Any]) -> QueryOptions:
+    """What a query says, without names that are none; ``due_ns``, an old one, is left.
+
+    Raises
+    ------
+    TypeError
+        Naming the keyword that is none.
+    """
+    options = dict(said)
+    for name in said:
+        if name in QueryOptions.__annotations__:
+            continue
+        if name not in _RENAMED:
+            known = ", ".join(("outputs", *QueryOptions.__annotations__))
+            raise TypeError(f"a query has no option {name!r}; it has: {known}")
+        warnings.warn(f"{name} is called {_RENAMED[name]}", DeprecationWarning, stacklevel=4)
+    if "timeout" in options:
+        options["timeout_s"] = options.pop("timeout")
+    return options  # type: ignore[return-value]
+
+
+def urgency_of(options: Mapping[str, Any]) -> Said:
+    """What a query says of its urgency, its times as moments of ``time.monotonic_ns``.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range, or a deadline is said twice.
+    """
+    now_ns = time.monotonic_ns()
+    deadline_ns = options.get("deadline_ns") or 0
+    if options.get("deadline_s") is not None:
+        if deadline_ns:
+            raise InputError("a query has one deadline: deadline_s or deadline_ns")
+        deadline_ns = _moment("deadline_s", options, now_ns)
+    best_effort, priority = options.get("best_effort"), options.get("priority")
+    if best_effort is not None and not isinstance(best_effort, bool):
+        raise InputError(f"best_effort must be True or False, got {best_effort!r}")
+    due_ns = options.get("due_ns") or _moment("due_s", options, now_ns) or deadline_ns
+    check_urgency(0 if priority is None else priority, deadline_ns, due_ns)
+    ends_ns = [ns for ns in (deadline_ns, _moment("timeout_s", options, now_ns)) if ns]
+    return Said(
+        deadline_ns=min(ends_ns, default=0),
+        priority=priority,
+        due_ns=due_ns,
+        best_effort=best_effort,
+    )
+
+
+def seconds(name: str, value: Any) -> float | None:
     """A time from now that a caller gave.
 
     Raises
@@ -50,6 +120,8 @@ def seconds(name: str, value: Any) -> float:
     InputError
         If it is no number, negative, or longer than anything lasts.
     """
+    if value is None:
+        return None
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InputError(f"{name} must be a number of seconds, got {value!r}")
     number = float(value)
@@ -58,57 +130,6 @@ def seconds(name: str, value: Any) -> float:
     return number
 
 
-def said(
-    timeout_s: float | None,
-    deadline_s: float | None,
-    deadline_ns: int | None,
-    due_s: float | None,
-    priority: int | None,
-    best_effort: bool | None,
-    old: OldQueryOptions,
-) -> Said:
-    """What a query says, its times as moments of ``time.monotonic_ns``.
-
-    Raises
-    ------
-    InputError
-        If a value is out of range, or a deadline is said twice.
-    """
-    due_ns = 0
-    if old:
-        timeout_s, due_ns = _renamed(timeout_s, old)
-    now_ns = time.monotonic_ns()
-    if deadline_s is not None:
-        if deadline_ns:
-            raise InputError("a query has one deadline: deadline_s or deadline_ns")
-        deadline_ns = now_ns + round(seconds("deadline_s", deadline_s) * 1e9)
-    check_urgency(priority or 0, deadline_ns or 0, due_ns)
-    due_ns = due_ns or deadline_ns or 0
-    if due_s is not None:
-        due_ns = now_ns + round(seconds("due_s", due_s) * 1e9)
-    end_ns = deadline_ns or 0
-    if timeout_s is not None:
-        over_ns = now_ns + round(seconds("timeout_s", timeout_s) * 1e9)
-        end_ns = min(end_ns or over_ns, over_ns)
-    if best_effort is not None and not isinstance(best_effort, bool):
-        raise InputError(f"best_effort must be True or False, got {best_effort!r}")
-    return Said(deadline_ns=end_ns, priority=priority, due_ns=due_ns, best_effort=best_effort)
-
-
-def _renamed(timeout_s: float | None, old: OldQueryOptions) -> tuple[float | None, int]:
-    """What old keywords stand for; others are nobody's.
-
-    Raises
-    ------
-    TypeError
-        Naming the keyword that is none.
-    """
-    for name in old:
-        if name not in OldQueryOptions.__annotations__:
-            known = ", ".join(("outputs", *QueryOptions.__annotations__))
-            raise TypeError(f"a query has no option {name!r}; it has: {known}")
-        new = "timeout_s" if name == "timeout" else "due_s, in seconds from now"
-        warnings.warn(f"{name} is called {new}", DeprecationWarning, stacklevel=4)
-    if old.get("timeout") is not None:
-        timeout_s = old["timeout"]
-    return timeout_s, old.get("due_ns", 0)
+def _moment(name: str, options: Mapping[str, Any], now_ns: int) -> int:
+    after_s = seconds(name, options.get(name))
+    return 0 if after_s is None else now_ns + round(after_s * 1e9)

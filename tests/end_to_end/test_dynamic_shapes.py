@@ -20,7 +20,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError, InputError
 from surplus.engine.native import open_session
 from surplus.engine.pipeline import making as load_module
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
@@ -191,10 +191,10 @@ def test_a_loaded_model_takes_other_sizes_than_it_was_planned_with(
 ) -> None:
     subject, query = subjects("cnn"), DYNAMIC["cnn"].query
     options: dict[str, Any] = {"devices": "cpu:2", "selection_s": 0, "cache": tmp_path}
-    first = load(subject.path, inputs=query(1), **options)
+    first = load_planned(subject.path, inputs=query(1), **options)
     for step in ("measure", "place", "choose"):
         monkeypatch.setattr(load_module, step, None)  # planning again would call them
-    again = load(subject.path, inputs=query(1), **options)
+    again = load_planned(subject.path, inputs=query(1), **options)
     assert again.plan == first.plan
     for size in range(DYNAMIC["cnn"].sizes):
         subject.check(again.run(query(size)), query(size))

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from surplus.engine.native import open_session
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.values import from_value, to_value
 
 SEEN = (2, 17)
@@ -68,7 +68,7 @@ def tagger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("devices", ["cpu:2", "cpu:1,emulated:gpu"])
 def test_it_is_planned_without_example_inputs(tagger: Path, tmp_path: Path, devices: str) -> None:
     """Profiling runs each task alone, at sizes made up; else the whole model runs, unplanned."""
-    model = load(tagger, devices, cache=tmp_path, tune="now")
+    model = load_planned(tagger, devices, cache=tmp_path, tune="now")
     assert model.plan.policy != "whole"
     plain = open_session(str(tagger), level="disable_all")
     for shape in (SEEN, (1, 1), (3, 128), (5, 16)):

@@ -5,7 +5,7 @@ import pytest
 
 from surplus import models
 from surplus.engine.errors import ConfigError
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.load_params import LoadParams
 
 DEVICES = "cpu:1,emulated:gpu"
@@ -22,7 +22,9 @@ def dlrm(tmp_path_factory):
 
 def loaded(dlrm, **options):
     path, inputs, cache = dlrm
-    return load(path, DEVICES, "single", inputs=inputs, cache=cache, selection_s=0, **options)
+    return load_planned(
+        path, DEVICES, "single", inputs=inputs, cache=cache, selection_s=0, **options
+    )
 
 
 def constants_on(model, device):

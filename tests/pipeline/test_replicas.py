@@ -15,7 +15,7 @@ from surplus.engine import _core
 from surplus.engine.devices.machines import EmulationParams, close_machines, machine_for
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError, PlacementError
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.on_machine import machine_of, recovery_of
 from surplus.engine.planning.stages import read_model
@@ -50,7 +50,7 @@ def graph(shared: Subject) -> Graph:
 
 @pytest.fixture
 def right(shared: Subject) -> dict[str, Any]:
-    plain = load(shared.path, "cpu:1", cache=shared.cache, selection_s=0, reuse=False)
+    plain = load_planned(shared.path, "cpu:1", cache=shared.cache, selection_s=0, reuse=False)
     return plain.run(shared.inputs)
 
 

@@ -14,7 +14,7 @@ import pytest
 from surplus.engine.devices.machines import EmulationParams, machine_for
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError, PlacementError
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.pipeline.loading import load_with
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.on_machine import machine_of, recovery_of
@@ -57,7 +57,7 @@ def graph(shared: Subject) -> Graph:
 
 @pytest.fixture
 def right(shared: Subject) -> dict[str, Any]:
-    plain = load(shared.path, "cpu:1", cache=shared.cache, selection_s=0, reuse=False)
+    plain = load_planned(shared.path, "cpu:1", cache=shared.cache, selection_s=0, reuse=False)
     return plain.run(shared.inputs)
 
 
@@ -155,13 +155,13 @@ def test_it_stays_as_long_as_its_devices_do(
     assert (model.throughput_plan is throughput_plan) == stays
 
 
-PARAMS: dict[str, Any] = {"devices": DEVICES, "selection_s": 0, "same_bits": False}
+PARAMS: dict[str, Any] = {"devices": DEVICES, "selection_s": 0, "relaxed_numerics": True}
 
 
 def stored(shared: Subject, graph: Graph, kept: StoredPlan) -> LoadParams:
     """Parameters whose stored plan is this one."""
     params = LoadParams(cache=shared.cache, **PARAMS)
-    what = (graph, params.specs(), params.policy, params.plan_options())
+    what = (graph, params.specs(), params.placement_policy, params.plan_options())
     path, question = plan_path(*what), question_of(*what, {})
     assert write_plan(path, question, kept)
     assert read_plan(path, graph, question) == kept

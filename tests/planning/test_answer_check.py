@@ -16,7 +16,7 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg import extract
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.pipeline.making import load_placed
 from surplus.engine.planning.answer_check import AnswerCheck
 from surplus.engine.planning.load_params import LoadParams
@@ -62,7 +62,7 @@ def _model(graph: Graph) -> PlannedModel:
 
 
 def _right(subject: Subject) -> dict[str, Any]:
-    return load(subject.path, "cpu:1", "single", cache=subject.cache).run(subject.inputs)
+    return load_planned(subject.path, "cpu:1", "single", cache=subject.cache).run(subject.inputs)
 
 
 def test_right_plans_pass(graph: Graph, subject: Subject, caplog: pytest.LogCaptureFixture) -> None:
@@ -114,7 +114,9 @@ def test_where_no_right_plan_is_left_the_whole_model_runs(
 def test_loading_chooses_among_the_right_ones(
     subject: Subject, caplog: pytest.LogCaptureFixture
 ) -> None:
-    model = load(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, finalists=4)
+    model = load_planned(
+        subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, finalists=4
+    )
     for name, right in _right(subject).items():
         np.testing.assert_allclose(model.run(subject.inputs)[name], right, rtol=1e-4, atol=1e-5)
     assert "is dropped: output" in caplog.text
@@ -137,7 +139,7 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def test_a_stored_plan_says_how_it_compared(subject: Subject) -> None:
-    load(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs)
+    load_planned(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs)
     (path,) = subject.plans()
     checked = _document(path)["checked"]
     assert checked.keys() == {"processor", "output", "difference"}
@@ -147,7 +149,7 @@ def test_a_stored_plan_says_how_it_compared(subject: Subject) -> None:
 def test_a_plan_from_elsewhere_is_compared_once(
     subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs)
+    load_planned(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs)
     (path,) = subject.plans()
     _change(path, lambda raw: raw["checked"].update(processor="another"))
     asked: list[str] = []
@@ -155,21 +157,23 @@ def test_a_plan_from_elsewhere_is_compared_once(
     monkeypatch.setattr(
         AnswerCheck, "accepts", lambda self, m: asked.append(m.plan.name) or right(self, m)
     )
-    load(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs)
+    load_planned(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs)
     assert len(asked) == 1
     assert _document(path)["checked"]["processor"] != "another"
-    load(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs)
+    load_planned(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs)
     assert len(asked) == 1
 
 
 def test_a_stored_plan_that_is_wrong_here_is_made_anew(
     graph: Graph, subject: Subject, planted: set[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    load(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, finalists=1)
+    load_planned(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, finalists=1)
     (path,) = subject.plans()
     cut = sliced_plan(graph, constant_problem(graph, SPECS), 3)
     _change(path, lambda raw: raw.update(plan=json.loads(cut.to_json()), checked=None))
-    model = load(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, finalists=1)
+    model = load_planned(
+        subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, finalists=1
+    )
     assert "'3 slices' answers wrongly and is dropped" in caplog.text
     assert len(model.plan.segments) == 1
     assert planted
@@ -178,12 +182,12 @@ def test_a_stored_plan_that_is_wrong_here_is_made_anew(
 def test_a_throughput_plan_is_compared_too(
     graph: Graph, subject: Subject, planted: set[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    load(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, finalists=1)
+    load_planned(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, finalists=1)
     (path,) = subject.plans()
     cut = sliced_plan(graph, constant_problem(graph, SPECS), 3)
     throughput_plan = ThroughputPlan(cut, Grounds(2, "cpu", 1, "cpu", 2, 0.5)).to_dict()
     _change(path, lambda raw: raw.update(throughput_plan=throughput_plan, checked=None))
-    load(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, finalists=1)
+    load_planned(subject.path, "cpu:2", cache=subject.cache, inputs=subject.inputs, finalists=1)
     assert "'3 slices' answers wrongly and is dropped" in caplog.text
     assert _document(path)["throughput_plan"] is None
 
@@ -215,5 +219,5 @@ def test_a_model_that_computes_no_output_is_loaded(tmp_path: Path) -> None:
     still (float[2] x) => (float[2] y) <float[2] c = {1, 2}> { y = Neg(c) z = Exp(x) }"""
     path = tmp_path / "still.onnx"
     path.write_bytes(onnx.parser.parse_model(text).SerializeToString())
-    model = load(path, "cpu:1,emulated:gpu", cache=tmp_path / "cache")
+    model = load_planned(path, "cpu:1,emulated:gpu", cache=tmp_path / "cache")
     np.testing.assert_array_equal(model.run({"x": np.ones(2, np.float32)})["y"], [-1, -2])

@@ -14,7 +14,7 @@ from surplus.engine.errors import ExecutionError
 from surplus.engine.examples.fitting import fitting_inputs
 from surplus.engine.examples.made_up import example_inputs
 from surplus.engine.native import open_session
-from surplus.engine.pipeline.load import load
+from surplus.engine.pipeline.load import load_planned
 from surplus.engine.pipeline.making import tune_with
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.stages import read_model
@@ -97,7 +97,7 @@ def test_such_a_model_runs_whole_and_the_log_says_why(
     query = {"i": np.array([-69_999, -70_000]), "x": np.array([3, 4, 5], np.float32)}
     for told in (True, False):  # made, and from the cache
         caplog.clear()
-        model = load(_far(tmp_path), devices, **options)
+        model = load_planned(_far(tmp_path), devices, **options)
         assert ("the whole model runs in one session" in caplog.text) == told
         assert len(model.plan.segments) == 1
         np.testing.assert_array_equal(model.run(query)["y"], [4, 3])

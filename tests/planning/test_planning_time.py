@@ -134,5 +134,5 @@ def test_a_graph_of_very_many_tasks_is_not_made_again_for_each_shard(
 
 
 def test_no_negative_time() -> None:
-    with pytest.raises(ConfigError, match="planning_s must be >= 0, got -1"):
+    with pytest.raises(ConfigError, match="planning_s must be 0 to"):
         LoadParams(planning_s=-1)
