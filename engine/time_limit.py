@@ -15,7 +15,8 @@ _thread = threading.local()
 
 @contextmanager
 def time_limit(limit_s: float, error: EngineError) -> Iterator[None]:
-    """End what the block runs when it takes too long; a limit around it holds, too.
+    """End what the block runs when it takes too long, at the latest at its end; a limit around it
+    holds, too.
 
     Parameters
     ----------
@@ -30,6 +31,8 @@ def time_limit(limit_s: float, error: EngineError) -> Iterator[None]:
     _set(until_ns)
     try:
         yield
+        if own_ns and time.monotonic_ns() >= own_ns:
+            raise error
     except (RuntimeError, EngineError) as failure:
         if failure is error or not own_ns or time.monotonic_ns() < own_ns:
             raise

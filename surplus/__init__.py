@@ -137,17 +137,19 @@ _WHERE = {
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
-def __getattr__(name: str) -> Any:
-    # Loaded on first use: `import surplus` must not cost what a CLI's --help does not need.
-    if name == "__version__":
-        from surplus.engine.version import version
+if not TYPE_CHECKING:  # else checkers would take any name for one that is there
 
-        return version()
-    if name == "errors":
-        return import_module("surplus.engine.errors")
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"surplus.{_WHERE.get(name, 'engine.errors')}"), name)
+    def __getattr__(name: str) -> Any:
+        # Loaded on first use: `import surplus` must not cost what a CLI's --help does not need.
+        if name == "__version__":
+            from surplus.engine.version import version
+
+            return version()
+        if name == "errors":
+            return import_module("surplus.engine.errors")
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"surplus.{_WHERE.get(name, 'engine.errors')}"), name)
 
 
 def __dir__() -> list[str]:

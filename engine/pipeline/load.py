@@ -6,7 +6,7 @@ What it needs is imported beside what takes as long: to load ONNX Runtime's libr
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -95,23 +95,15 @@ def load_planned(
     **options: Any,
 ) -> PlannedModel:
     """``load`` for who needs what the model is made of, by the names that options have now."""
-    _check_early(options)
-    path = _path_of(path, options)
-    options["placement_policy"] = placement_policy
-    if placement is not None or profile is not None:
-        from surplus.engine.pipeline.loading import params_of
-
-        params = params_of(devices, options)
-        return _placed(path, placement, profile, params, inputs, progress)
-    if options.get("custom_operators"):
-        from surplus.engine.custom_operators import add_custom_operators, named_libraries
-
-        add_custom_operators(named_libraries(options["custom_operators"]))
-    if not is_runtime_loaded():
+    if not options.get("custom_operators") and not is_runtime_loaded():
         beside(load_runtime)  # whoever needs it waits for it, and says why it cannot be loaded
     from surplus.engine.pipeline.loading import load_with, params_of
 
-    return load_with(path, params_of(devices, options), inputs, progress)
+    params = params_of(devices, {"placement_policy": placement_policy, **options})
+    path = _path_of(path, params.cache or cache_folder())
+    if placement is None and profile is None:
+        return load_with(path, params, inputs, progress)
+    return _placed(path, placement, profile, params, inputs, progress)
 
 
 def _placed(
@@ -131,24 +123,7 @@ def _placed(
     return load_placed(path, Path(placement), costs, params, inputs, progress)
 
 
-def _check_early(options: Mapping[str, Any]) -> None:
-    """What is looked at before all options are checked.
-
-    Raises
-    ------
-    ConfigError
-        If it is of another type than it must be.
-    """
-    from surplus.engine.errors import ConfigError
-
-    cache, libraries = options.get("cache"), options.get("custom_operators", ())
-    if not (cache is None or isinstance(cache, str | os.PathLike)):
-        raise ConfigError(f"cache must be a path, got {cache!r}")
-    if not isinstance(libraries, Sequence):
-        raise ConfigError(f"custom_operators must be a sequence of text, got {libraries!r}")
-
-
-def _path_of(model: Any, options: Mapping[str, Any]) -> str | Path:
+def _path_of(model: Any, cache: Path) -> Path:
     """The path of the file, which is written for a model that is none yet.
 
     Raises
@@ -167,4 +142,4 @@ def _path_of(model: Any, options: Mapping[str, Any]) -> str | Path:
         raise TypeError(f"load takes the path of an ONNX file, bytes or a ModelProto, not {kind}")
     from surplus.engine.store.kept_file import kept_file
 
-    return kept_file(content, Path(options.get("cache") or cache_folder()))
+    return kept_file(content, cache)

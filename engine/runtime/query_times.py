@@ -70,6 +70,8 @@ def checked_options(said: Mapping[str, Any]) -> QueryOptions:
     ------
     TypeError
         Naming the keyword that is none.
+    InputError
+        If what must be True or False is neither.
     """
     options = dict(said)
     for name in said:
@@ -81,6 +83,9 @@ def checked_options(said: Mapping[str, Any]) -> QueryOptions:
         warnings.warn(f"{name} is called {_RENAMED[name]}", DeprecationWarning, stacklevel=4)
     if "timeout" in options:
         options["timeout_s"] = options.pop("timeout")
+    for name in ("best_effort", "traced"):
+        if not isinstance(value := options.get(name), bool | None):
+            raise InputError(f"{name} must be True or False, got {value!r}")
     return options  # type: ignore[return-value]
 
 
@@ -98,9 +103,7 @@ def urgency_of(options: Mapping[str, Any]) -> Said:
         if deadline_ns:
             raise InputError("a query has one deadline: deadline_s or deadline_ns")
         deadline_ns = _moment("deadline_s", options, now_ns)
-    best_effort, priority = options.get("best_effort"), options.get("priority")
-    if best_effort is not None and not isinstance(best_effort, bool):
-        raise InputError(f"best_effort must be True or False, got {best_effort!r}")
+    priority = options.get("priority")
     due_ns = options.get("due_ns") or _moment("due_s", options, now_ns) or deadline_ns
     check_urgency(0 if priority is None else priority, deadline_ns, due_ns)
     ends_ns = [ns for ns in (deadline_ns, _moment("timeout_s", options, now_ns)) if ns]
@@ -108,7 +111,7 @@ def urgency_of(options: Mapping[str, Any]) -> Said:
         deadline_ns=min(ends_ns, default=0),
         priority=priority,
         due_ns=due_ns,
-        best_effort=best_effort,
+        best_effort=options.get("best_effort"),
     )
 
 
