@@ -248,8 +248,8 @@ build/adopted/installed: tests/dropin/programs/requirements.txt | $(STAMPS)/pack
 	$(PIP) install --quiet --no-deps --target build/adopted --requirement $<
 	touch $@
 
-test-adopted: install build/adopted/installed  ## programs from PyPI, unmodified, on our engine; needs PyPI
-	$(BIN)/python -m pytest -p no:cacheprovider tests/dropin
+test-adopted: install build/adopted/installed  ## programs from PyPI, unmodified, on our engine, and pyright; needs PyPI and npm
+	$(BIN)/python -m pytest -p no:cacheprovider tests/dropin tests/test_types.py
 
 # 320 MB, which is why `make test` skips these tests where TVM is not installed.
 build/tvm/installed: pyproject.toml | $(STAMPS)/packages
