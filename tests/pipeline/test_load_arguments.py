@@ -70,7 +70,8 @@ def test_an_option_that_is_nearly_one_of_loads(given: str, meant: str) -> None:
 
 def test_an_option_that_is_nobodys() -> None:
     options: dict[str, Any] = {"threads": 2}
-    with pytest.raises(ConfigError, match="^load has no option 'threads'; surplus.LoadParams lists"):
+    message = r"^load has no option 'threads'; surplus\.LoadParams lists"
+    with pytest.raises(ConfigError, match=message):
         surplus.load("model.onnx", **options)
 
 
