@@ -72,7 +72,7 @@ def load_with(
     DeviceLostError
         If a device was lost and there is no other way to go; it says which and when.
     EngineError
-        One of engine/errors.py, naming what is wrong.
+        Naming what is wrong.
     """
     add_custom_operators(params.custom_operators)
     ways = after_losses(params)

@@ -94,7 +94,7 @@ def make(load: LoadJob, known: Graph | None = None) -> PlannedModel:
     Raises
     ------
     EngineError
-        One of engine/errors.py, naming what is wrong.
+        Naming what is wrong.
     """
     graph = known or read_model(load.path, load.params.cache, crash_probe=load.params.crash_probe)
     sizes = inputs_in_question(graph, load.path, load.inputs)
@@ -147,7 +147,7 @@ def tune_with(
     DeviceLostError
         If a device was lost; it says which and when. Nothing is stored.
     EngineError
-        One of engine/errors.py, naming what is wrong.
+        Naming what is wrong.
     """
     if params.tune_s <= 0:
         raise ValueError(f"tune_s must be > 0, got {params.tune_s}")

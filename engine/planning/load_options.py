@@ -77,6 +77,10 @@ def _per(count: float) -> Callable[[Any], Any]:
     return lambda value: value / count if isinstance(value, int | float) else value
 
 
+def _inverse(value: Any) -> Any:
+    return not value if isinstance(value, bool) else value
+
+
 _RENAMED: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "policy": ("placement_policy", _same),
     "selection_ns": ("selection_s", _per(1e9)),
@@ -85,7 +89,7 @@ _RENAMED: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "deadline_ms": ("deadline_s", _per(1e3)),
     "max_wait_ms": ("max_wait_s", _per(1e3)),
     "late": ("on_late", lambda value: "reject" if value == "refuse" else value),
-    "same_bits": ("relaxed_numerics", lambda value: not value),
+    "same_bits": ("relaxed_numerics", _inverse),
 }
 """Options by their names until November 2027: what they are called now, and their value."""
 
@@ -144,7 +148,7 @@ def check_known(names: Iterable[str], policy: str) -> None:
         if name in known:
             continue
         close = get_close_matches(name, OPTIONS, 1, _ALIKE)
-        hint = f"did you mean {close[0]!r}?" if close else f"it has: {', '.join(OPTIONS)}"
+        hint = f"did you mean {close[0]!r}?" if close else "surplus.LoadParams lists what it has"
         raise ConfigError(f"load has no option {name!r}; {hint}")
 
 

@@ -28,7 +28,7 @@ def test_each_model_is_as_urgent_as_was_said() -> None:
     asked = _asked("a=50ms", "b=1s", best_effort=("c",))
     found = by_model(asked, LoadParams(devices="cpu:1"), ["a", "a", "b", "c", "d"])
     assert {name: params.deadline_s for name, params in found.items()} == {
-        "a": 50.0, "b": 1000.0, "c": None, "d": None
+        "a": 0.05, "b": 1.0, "c": None, "d": None
     }  # fmt: skip
     assert [name for name, params in found.items() if params.best_effort] == ["c"]
     assert all(params.devices == "cpu:1" for params in found.values())

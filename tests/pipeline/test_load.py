@@ -185,7 +185,7 @@ def test_a_plan_that_cannot_be_stored(
     ("options", "message"),
     [
         ({"placement_policy": "magic"}, "unknown policy 'magic'"),
-        ({"threads": 4}, "load has no option 'threads'; it has: devices"),
+        ({"threads": 4}, "load has no option 'threads'; surplus.LoadParams lists"),
         (
             {"placement_policy": "comm_sd", "policy_options": {"alpha_ns": "far"}},
             "wrong type: alpha_ns='far'",

@@ -70,7 +70,8 @@ def test_an_option_that_is_nearly_one_of_loads(given: str, meant: str) -> None:
 
 def test_an_option_that_is_nobodys() -> None:
     options: dict[str, Any] = {"threads": 2}
-    with pytest.raises(ConfigError, match=r"^load has no option 'threads'; it has: devices, "):
+    message = r"^load has no option 'threads'; surplus\.LoadParams lists"
+    with pytest.raises(ConfigError, match=message):
         surplus.load("model.onnx", **options)
 
 
@@ -87,6 +88,8 @@ def test_no_option_of_a_policy_is_taken_for_a_mistake(policy: str) -> None:
         ({"devices": 2}, "devices must be text such as 'cpu:2', got 2"),
         ({"devices": ["cpu:1"]}, r"devices must be text such as 'cpu:2', got \['cpu:1'\]"),
         ({"relaxed_numerics": "no"}, "relaxed_numerics must be True or False, got 'no'"),
+        ({"same_bits": "no"}, "relaxed_numerics must be True or False, got 'no'"),
+        ({"max_wait_ms": "long"}, "max_wait_s must be a number, got 'long'"),
         ({"finalists": 2.5}, "finalists must be a whole number, got 2.5"),
         ({"finalists": 0}, "finalists must be 1 to 1000, got 0"),
         ({"max_load_s": -1}, "max_load_s must be 0 to 1e\\+06, got -1"),
@@ -102,6 +105,7 @@ def test_no_option_of_a_policy_is_taken_for_a_mistake(policy: str) -> None:
         ({"custom_operators": 3}, "custom_operators must be a sequence of text, got 3"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* is called:DeprecationWarning")
 def test_values_of_a_wrong_type_or_size(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         surplus.load("model.onnx", **options)
@@ -149,6 +153,11 @@ def test_old_names_are_warned_of(
     if new not in ("placement_policy", "policy_options"):
         with pytest.raises(ConfigError, match=f"{old} is called {new}, and both are given"):
             surplus.load("model.onnx", **{old: value, new: now})
+
+
+def test_a_load_that_takes_too_long_ends_with_an_error(shared: Subject) -> None:
+    with pytest.raises(surplus.ModelError, match=r"not loaded within max_load_s \(1e-06 s\)"):
+        surplus.load(shared.path, "cpu:1", cache=shared.cache, max_load_s=1e-6)
 
 
 def test_type_checkers_know_the_options_that_there_are() -> None:

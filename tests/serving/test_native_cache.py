@@ -17,8 +17,8 @@ import tritonclient.http as triton_http
 from onnx import TensorProto, helper
 from tritonclient.utils import InferenceServerException, shared_memory
 
+import surplus
 from surplus.engine.repository.model_config import parse_config
-from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.serving.data_plane import DataPlane
 from surplus.engine.serving.datatypes import DATATYPES
@@ -33,7 +33,7 @@ HALVES = {"top": X[:2], "bottom": X[2:]}
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PlannedModel]:
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, surplus.Model]:
     """``parts`` has halves of ``x``, ``top`` and ``bottom``; those named as datatypes have it."""
     folder = tmp_path_factory.mktemp("kept")
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 2])
@@ -55,9 +55,9 @@ class OfAllTests(ModelExecutor):
         pass
 
 
-def served_model(model: PlannedModel) -> ModelExecutor:
+def served_model(model: surplus.Model) -> ModelExecutor:
     config = parse_config("response_cache { enable: true }", Path("config.pbtxt"), "net")
-    return OfAllTests(ServedAlone(model, "net"), config)
+    return OfAllTests(ServedAlone(model._planned, "net"), config)
 
 
 @pytest.fixture(params=[FrontEnd.NATIVE, FrontEnd.PYTHON])

@@ -165,7 +165,7 @@ def test_queries_of_the_front_end_are_told_of_too(
 
 
 def _executor(model: Any) -> Any:
-    return ModelExecutor(ServedAlone(model, "digits"))
+    return ModelExecutor(ServedAlone(model._planned, "digits"))
 
 
 @pytest.mark.parametrize(
