@@ -40,7 +40,7 @@ def test_answer(model: PlannedModel) -> None:
         ({"x": X, "shift": SHIFT, "z": X}, "unknown input 'z'; there are: shift, x"),
         ({"X": X, "shift": SHIFT}, "unknown input 'X'"),
         ({"x": X.astype(np.float64), "shift": SHIFT}, "'x': expected float32, got float64"),
-        ({"x": X.astype(">f4"), "shift": SHIFT}, "'x': expected float32, got >f4"),
+        ({"x": X.astype(">f4"), "shift": SHIFT}, "'x': >f4 is not in this machine's byte order"),
         ({"x": X.astype(np.int32), "shift": SHIFT}, "'x': expected float32, got int32"),
         ({"x": X[0], "shift": SHIFT}, r"'x': expected shape \(n, 3\), got \(3,\)"),
         ({"x": X.T.copy(), "shift": SHIFT}, r"'x': expected shape \(n, 3\), got \(3, 2\)"),
