@@ -13,7 +13,7 @@ from surplus.engine.element_type import ElementType
 from surplus.engine.errors import InputError
 from surplus.engine.runtime.array_like import as_array, has_type, survives
 from surplus.engine.runtime.type_text import type_text
-from surplus.engine.shapes import check_rank
+from surplus.engine.shapes import check_rank, dim_text
 from surplus.engine.values import byte_order_error, dtype_of
 
 Array = Any
@@ -184,5 +184,5 @@ def _both_text(have: np.dtype[Any], want: np.dtype[Any]) -> bool:
 
 
 def _show(shape: tuple[Dim, ...]) -> str:
-    inner = ", ".join("?" if d is None else str(d) for d in shape)
+    inner = ", ".join(map(dim_text, shape))
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
