@@ -131,3 +131,11 @@ def _of_any_rank(folder: Path) -> Graph:
         value.type.tensor_type.ClearField("shape")
     onnx.save(model, folder / "any.onnx")
     return read_model(folder / "any.onnx", folder / "cache")
+
+
+@pytest.mark.parametrize("size", ["k", "1"])
+def test_an_element_that_is_no_text_is_told_of_its_input(size: str, tmp_path: Path) -> None:
+    text = f"said (string[{size}] x) => (string[{size}] y) {{ y = Identity(x) }}"
+    model = model_of(read_text(text, tmp_path))
+    with pytest.raises(InputError, match=r"^input 'x': a tensor of strings holds str or bytes"):
+        model.run({"x": np.array([3], object)})
