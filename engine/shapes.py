@@ -11,6 +11,16 @@ MAX_RANK = 32
 """Most dimensions of an input; numpy 1 has no more, and no ONNX operator needs as many."""
 
 
+_LONGEST_NAME = 32
+"""Of a size: exporters name some by expressions of thousands of characters."""
+
+
+def dim_text(dim: int | str | None) -> str:
+    """A dimension as tables and messages show it: a size, its name, cut if long, or ``?``."""
+    text = "?" if dim is None else str(dim)
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."
+
+
 def check_rank(name: str, shape: Sequence[int]) -> None:
     """Look at a shape's length alone.
 

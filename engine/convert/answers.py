@@ -28,6 +28,9 @@ class Answered:
 
 _MORE_SEEDS = 16
 
+_MOST_OF_A_CAUSE = 2000
+"""Characters: ONNX Runtime ends with the cause, behind the node and a path of its own."""
+
 _WAYS_OUT = "--inputs F.npz checks on your own data, --seeds 0 leaves the check on random ones out"
 
 
@@ -94,7 +97,7 @@ def require_same(
         session = open_session(str(file))
     except RuntimeError as error:
         raise ConversionError(
-            f"ONNX Runtime refuses the exported model: {one_line(error, 300)}"
+            f"ONNX Runtime refuses the exported model: {one_line(error, _MOST_OF_A_CAUSE)}"
         ) from error
     largest, tied = 0.0, []
     for one in answered:
@@ -106,7 +109,7 @@ def require_same(
             largest = max(largest, require_agreement(names, one.outputs, outputs, tolerance))
         except RuntimeError as error:
             raise ConversionError(
-                f"the ONNX model fails on {one.sample.label}: {one_line(error, 300)}"
+                f"the ONNX model fails on {one.sample.label}: {one_line(error, _MOST_OF_A_CAUSE)}"
             ) from error
         except ConversionError as error:
             if agree_but_for_ties(one.outputs, outputs, tolerance):

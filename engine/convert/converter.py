@@ -15,6 +15,7 @@ from surplus.engine.convert.input_spec import InputSpec, example_sizes
 from surplus.engine.convert.output_tree import distinct
 from surplus.engine.convert.publish import INLINE_LIMIT_BYTES, assemble, publish, save_inputs
 from surplus.engine.convert.samples import Sample, draw
+from surplus.engine.convert.size_one_axes import way_out
 from surplus.engine.convert.source import (
     Array,
     DecidesError,
@@ -190,8 +191,10 @@ def _first_that_works(asked: _Asked, folder: Path, name: str) -> _Made:
             failures[exporter] = str(error)
             shutil.rmtree(inner)
     if len(set(failures.values())) == 1:
-        raise ConversionError(next(iter(failures.values())))
-    raise ConversionError("; ".join(f"{other}: {reason}" for other, reason in failures.items()))
+        said = next(iter(failures.values()))
+    else:
+        said = "; ".join(f"{other}: {reason}" for other, reason in failures.items())
+    raise ConversionError("; ".join(filter(None, (said, way_out(asked.params.inputs)))))
 
 
 def _made(asked: _Asked, exporter: str, folder: Path, name: str) -> _Made:

@@ -35,7 +35,7 @@ class LeftBehind:
 
 
 def watch(subject: Any) -> None:
-    """Call its ``leave_behind`` in each forked child, and never destroy it there."""
+    """Call its ``leave_behind`` in each forked child, and in theirs; never destroy it there."""
     _SUBJECTS.add(subject)
 
 
@@ -48,7 +48,6 @@ def _in_child() -> None:
     for subject in tuple(_SUBJECTS):
         leave_for_ever(subject)
         subject.leave_behind()
-    _SUBJECTS.clear()
 
 
 os.register_at_fork(after_in_child=_in_child)

@@ -39,7 +39,7 @@ class _Machines:
 
     def leave_behind(self) -> None:
         """Begin anew in a forked child (after_fork.py)."""
-        self.left = (*self.by_key.values(), *self.last_on.values())
+        self.left = (*self.left, *self.by_key.values(), *self.last_on.values())
         self.by_key, self.last_on, self.lock = {}, {}, threading.Lock()
 
     def losses(self, key: _Key) -> dict[str, str]:

@@ -10,6 +10,7 @@ import onnx
 from surplus.engine.dfg.antichain import largest_antichain, widest_level
 from surplus.engine.dfg.constants import constant_bytes, stored_bytes, tensors_of_model
 from surplus.engine.dfg.graph import Graph, GraphTensor
+from surplus.engine.shapes import dim_text
 
 EXACT_ANTICHAIN_TASKS = 4000
 """Up to here the largest antichain is computed, beyond it the widest level stands in."""
@@ -117,7 +118,7 @@ def describe(tensor: GraphTensor) -> str:
         return f"{tensor.kind}({element})"
     if tensor.shape is None:
         return f"{element}[...]"
-    return f"{element}[{', '.join('?' if d is None else str(d) for d in tensor.shape)}]"
+    return f"{element}[{', '.join(map(dim_text, tensor.shape))}]"
 
 
 def _element_name(elem_type: int) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from surplus.engine.element_type import ElementType
+
 if TYPE_CHECKING:
     from surplus.engine._core import Value
 
@@ -25,6 +27,12 @@ class ZipMap:
     output: str
     keys: tuple[int | str, ...]
     columns: tuple[int, ...]
+
+    @property
+    def key_type(self) -> int:
+        """Element type of the keys."""
+        is_text = isinstance(self.keys[0], str)
+        return int(ElementType.STRING if is_text else ElementType.INT64)
 
     def dicts(self, rows: Value) -> list[dict[Any, float]]:
         """The answer.

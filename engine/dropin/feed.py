@@ -107,9 +107,11 @@ def _wrong_type(actual: str, expected: str) -> Exception:
 
 def _require_array(content: list[Any] | tuple[Any, ...]) -> None:
     try:
-        np.asarray(content)
+        is_tensor = np.asarray(content).dtype.kind != "O"
     except (TypeError, ValueError):
-        raise RuntimeError("Could not create tensor from given input list") from None
+        is_tensor = False
+    if not is_tensor:
+        raise RuntimeError("Could not create tensor from given input list")
 
 
 def _texts(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from surplus.engine.dropin.dlpack import array_of, capsule_of
+from surplus.engine.dlpack import array_of, capsule_of
 from surplus.engine.dropin.ort_device import require_host
 from surplus.engine.dropin.statuses import NotImplemented, status
 from surplus.engine.runtime.inputs import Array

@@ -6,11 +6,15 @@ raised then is of both.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from typing import NoReturn
 
 from surplus.engine.errors import EngineError, ExecutionError, InputError
+
+_OF_A_SEGMENT = re.compile(r"^node '[^']*': ")
+"""What the core says before ONNX Runtime's words: a segment of the plan."""
 
 STATE_MODULE = "onnxruntime.capi.onnxruntime_pybind11_state"
 """Where ONNX Runtime has its classes of errors."""
@@ -167,7 +171,8 @@ def raise_run_error(error: EngineError) -> NoReturn:
     if isinstance(error, InputError):
         raise status(InvalidArgument, str(error)) from error
     if isinstance(error, ExecutionError):
-        raise status_of(number_in(error), str(error)) from error
+        said = _OF_A_SEGMENT.sub("", str(error)) if error.status else str(error)
+        raise status_of(number_in(error), said) from error
     raise error
 
 

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from surplus.engine import _core
 from surplus.engine.dfg.activation_size import Activations
 from surplus.engine.dfg.content import Content, GraphTensor, ValueKind
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.summary import Summary
+from surplus.engine.dropin.given_file import is_ort_format
 from surplus.engine.dropin.statuses import NotImplemented, status
 from surplus.engine.planning.load_params import LoadParams
+from surplus.engine.runtime.inputs import IoSpec
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.placement.timeline import Timeline
 
+if TYPE_CHECKING:
+    import onnx
+
 _Info = tuple[str, str, int, list[int | str] | None]
 _ORIGIN = "not measured"
+_MAPS = (ValueKind.SEQUENCE, ValueKind.MAP)
 
 
 def told_graph(path: Path, whole: _core.WholeModel, defaults: Sequence[_Info]) -> Graph:
@@ -41,6 +49,25 @@ def told_graph(path: Path, whole: _core.WholeModel, defaults: Sequence[_Info]) -
         activations=Activations(peak_bytes=0, unknown=1),
     )
     return Graph(path.stem, path, "", _no_tasks, summary=summary)
+
+
+def with_map_keys(path: Path, outputs: Sequence[IoSpec]) -> tuple[IoSpec, ...]:
+    """Outputs that are maps, or sequences of them, with the type of the keys that the file says."""
+    maps = {spec.name for spec in outputs if spec.elem_type == 0 and spec.kind in _MAPS}
+    if not maps or is_ort_format(path):
+        return tuple(outputs)
+    import onnx  # few models have any
+
+    graph = onnx.load(path, load_external_data=False).graph
+    keys = {value.name: _map_key(value.type) for value in graph.output if value.name in maps}
+    return tuple(replace(spec, map_key=keys.get(spec.name, 0)) for spec in outputs)
+
+
+def _map_key(kind: onnx.TypeProto) -> int:
+    """Of the type of a map, or of a sequence of them; 0 of others."""
+    if kind.WhichOneof("value") == "sequence_type":
+        kind = kind.sequence_type.elem_type
+    return int(kind.map_type.key_type) if kind.WhichOneof("value") == "map_type" else 0
 
 
 def told_plan(graph: Graph, params: LoadParams, width: int) -> Plan:

@@ -15,7 +15,7 @@ from surplus.engine import _core
 from surplus.engine.devices import after_fork
 from surplus.engine.devices.after_fork import LeftBehind
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.dropin.told_graph import told_graph, told_plan
+from surplus.engine.dropin.told_graph import told_graph, told_plan, with_map_keys
 from surplus.engine.native import load_runtime, open_session
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.on_machine import machine_of
@@ -84,7 +84,8 @@ class ToldModel:
         graph = told_graph(path, whole, defaults)
         self._name = graph.name
         self._ports = Ports(graph)
-        self.inputs, self.outputs = self._ports.inputs, self._ports.outputs
+        self.inputs = self._ports.inputs
+        self.outputs = with_map_keys(path, self._ports.outputs)
         machine = machine_of(params)
         native = _built(machine, graph, width, level, settings)
         lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}

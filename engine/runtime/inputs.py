@@ -11,9 +11,10 @@ import numpy as np
 from surplus.engine.dfg.graph import Dim, Graph, GraphTensor, ValueKind
 from surplus.engine.element_type import ElementType
 from surplus.engine.errors import InputError
+from surplus.engine.runtime.array_like import as_array, has_type, survives
 from surplus.engine.runtime.type_text import type_text
-from surplus.engine.shapes import check_rank
-from surplus.engine.values import dtype_of
+from surplus.engine.shapes import check_rank, dim_text
+from surplus.engine.values import byte_order_error, dtype_of
 
 Array = Any
 """numpy array, list of arrays for a sequence, or None for an absent optional."""
@@ -35,6 +36,8 @@ class IoSpec:
         None where even the rank is unknown.
     optional : bool
         Whether a query may leave it out (an input with a default, or of optional type).
+    map_key : int
+        Of maps to floats, and sequences of these, the element type of the keys; else 0.
     """
 
     name: str
@@ -42,6 +45,7 @@ class IoSpec:
     shape: tuple[Dim, ...] | None
     kind: ValueKind
     optional: bool = False
+    map_key: int = 0
 
     @property
     def dtype(self) -> np.dtype[Any] | None:
@@ -56,7 +60,7 @@ class IoSpec:
     @property
     def type(self) -> str:
         """As ONNX Runtime writes it: ``tensor(float)``."""
-        return type_text(self.kind, self.elem_type)
+        return type_text(self.kind, self.elem_type, self.map_key)
 
     def __repr__(self) -> str:
         shape = "" if self.shape is None else _show(self.shape)
@@ -71,9 +75,9 @@ def input_specs(graph: Graph) -> tuple[IoSpec, ...]:
 
 def output_specs(graph: Graph) -> tuple[IoSpec, ...]:
     """What a graph answers."""
-    rows = {zip_map.output for zip_map in graph.summary.zip_maps}
+    rows = {zip_map.output: zip_map.key_type for zip_map in graph.summary.zip_maps}
     return tuple(
-        IoSpec(tensor.name, 0, None, ValueKind.SEQUENCE)
+        IoSpec(tensor.name, 0, None, ValueKind.SEQUENCE, map_key=rows[tensor.name])
         if tensor.name in rows
         else _spec(tensor, set())
         for tensor in graph.summary.outputs
@@ -147,36 +151,20 @@ def unchanging(content: Array) -> Array:
 
 def _array(spec: IoSpec, content: Array) -> np.ndarray[Any, Any]:
     wanted = spec.dtype
-    if isinstance(content, np.ndarray | np.generic):
-        array = np.asarray(content)
-        if wanted is not None and array.dtype != wanted and not _both_text(array.dtype, wanted):
-            raise InputError(f"input {spec.name!r}: expected {wanted}, got {array.dtype}")
-        return array
-    return _made_array(spec, content, wanted)
-
-
-def _made_array(spec: IoSpec, content: Array, wanted: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
-    """Python numbers and lists have no type of their own: take what fits without loss of kind."""
     try:
-        array = np.asarray(content)
-    except (TypeError, ValueError) as error:
+        array = as_array(content)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
         raise InputError(f"input {spec.name!r}: {error}") from error
-    if wanted is None or _both_text(array.dtype, wanted):
+    if wanted is None or array.dtype == wanted or _both_text(array.dtype, wanted):
         return array
-    if array.dtype.kind == "O" or not _keeps_kind(array, wanted):
+    if not array.dtype.isnative:
+        raise InputError(f"input {spec.name!r}: {byte_order_error(array.dtype)}")
+    if has_type(content) or array.dtype.kind not in "biufc":
         kind = type(content).__name__ if array.dtype.kind == "O" else array.dtype
         raise InputError(f"input {spec.name!r}: expected {wanted}, got {kind}")
+    if not survives(array, wanted):
+        raise InputError(f"input {spec.name!r}: expected {wanted}, got numbers that it cannot hold")
     return array.astype(wanted)
-
-
-def _keeps_kind(array: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> bool:
-    """Whether integers stay in range, and nothing else becomes an integer."""
-    if array.size == 0:
-        return True
-    if array.dtype.kind in "iu" and wanted.kind in "iu":
-        return bool(np.all(array.astype(wanted) == array))
-    # ml_dtypes' types are of kind V; numpy knows no casting rule for them.
-    return wanted.kind == "V" or np.can_cast(array.dtype, wanted, "same_kind")
 
 
 def _check_shape(spec: IoSpec, array: np.ndarray[Any, Any]) -> None:
@@ -196,5 +184,5 @@ def _both_text(have: np.dtype[Any], want: np.dtype[Any]) -> bool:
 
 
 def _show(shape: tuple[Dim, ...]) -> str:
-    inner = ", ".join("?" if d is None else str(d) for d in shape)
+    inner = ", ".join(map(dim_text, shape))
     return f"({inner},)" if len(shape) == 1 else f"({inner})"

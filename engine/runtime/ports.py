@@ -187,23 +187,22 @@ class Ports:
         name = spec.name
         array = inputs.get(name)
         # The common case first: this is on the path of every query.
-        if (
+        if not (
             type(array) is np.ndarray
             and array.dtype == self._dtypes[name]
             and array.shape == spec.shape
         ):
-            return to_value(array, spec.elem_type)
-        if name not in inputs:
-            if name in self._defaults:
-                return self._defaults[name]
-            if spec.optional:
-                return None
-            raise InputError(f"input {name!r} is missing")
-        content = checked_input(spec, array)
-        if is_empty(content):
-            empty[name] = content
+            if name not in inputs:
+                if name in self._defaults:
+                    return self._defaults[name]
+                if spec.optional:
+                    return None
+                raise InputError(f"input {name!r} is missing")
+            array = checked_input(spec, array)
+            if is_empty(array):
+                empty[name] = array
         try:
-            return to_value(content, spec.elem_type or None)
+            return to_value(array, spec.elem_type or None)
         except (TypeError, ValueError) as error:
             raise InputError(f"input {name!r}: {error}") from error
 

@@ -10,12 +10,19 @@ _KINDS = {
     ValueKind.TENSOR: "{}",
     ValueKind.SEQUENCE: "seq({})",
     ValueKind.OPTIONAL: "optional({})",
+    ValueKind.MAP: "{}",
 }
 
 
-def type_text(kind: ValueKind, elem_type: int) -> str:
-    """Of an input or output."""
-    return _KINDS.get(kind, kind.value).format(tensor_type(elem_type))
+def type_text(kind: ValueKind, elem_type: int, map_key: int = 0) -> str:
+    """Of an input or output; ``map_key`` is the element type of keys, where it is of maps."""
+    if kind is ValueKind.MAP and not map_key:
+        return kind.value
+    return _KINDS[kind].format(_map_type(map_key) if map_key else tensor_type(elem_type))
+
+
+def _map_type(key: int) -> str:
+    return f"map({ElementType(key).name.lower()},{tensor_type(ElementType.FLOAT)})"
 
 
 def tensor_type(elem_type: int) -> str:

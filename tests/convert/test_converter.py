@@ -13,6 +13,7 @@ from surplus.engine.convert.agreement import Tolerance
 from surplus.engine.convert.converter import ConvertParams, convert
 from surplus.engine.convert.input_spec import parse_inputs
 from surplus.engine.convert.samples import draw, given
+from surplus.engine.convert.size_one_axes import way_out
 from surplus.engine.convert.source import DecidesError
 from surplus.engine.errors import ConfigError, ConversionError
 from surplus.engine.native import open_session
@@ -233,6 +234,52 @@ def test_an_axis_that_the_export_has_fixed(tmp_path: Path) -> None:
 
     with pytest.raises(ConversionError, match="the ONNX model fails on seed 3, batch=3"):
         convert(Fixed(), _params(), tmp_path / "net.onnx")
+
+
+def test_the_whole_cause_is_told_and_the_way_out(tmp_path: Path) -> None:
+    class Named(FakeSource):
+        """Exports the example's size, in a node with a long name."""
+
+        def export(self, exporter: str, request: Any, path: Path) -> list[str]:
+            notes = super().export(exporter, request, path)
+            model = onnx.load(path)
+            size = request.specs[0].axes[0].size
+            fixed = onnx.numpy_helper.from_array(np.array([size, 4]), "fixed")
+            model.graph.initializer.append(fixed)
+            model.graph.node[0].CopyFrom(
+                onnx.helper.make_node(
+                    "Reshape", [request.input_names[0], "fixed"], ["x"], name="n" * 400
+                )
+            )
+            onnx.save(model, path)
+            return notes
+
+    inputs = parse_inputs(["weight:batch=1x4:float32"])
+    with pytest.raises(ConversionError) as raised:
+        convert(Named(), _params(inputs=inputs), tmp_path / "net.onnx")
+    text = str(raised.value)
+    assert "the ONNX model fails on seed 3, batch=2: " in text
+    assert "requested shape:{1,4}" in text
+    assert text.endswith("as in --input weight:batch=2x4:float32")
+
+
+@pytest.mark.parametrize(
+    ("given", "better"),
+    [
+        (["ids:batch=1xnew=1:int64"], "--input ids:1xnew=2:int64"),
+        (
+            ["ids:batch=1xnew=1:int64", "past:batch=1x6xpast=8x64:float32", "m:4:bool"],
+            "--input ids:1xnew=2:int64 --input past:1x6xpast=8x64:float32",
+        ),
+        (["ids:batchxnew=3:int64", "fixed:1x1:int64"], ""),
+    ],
+)
+def test_inputs_with_open_axes_of_size_one_are_said_better(given: list[str], better: str) -> None:
+    said = way_out(parse_inputs(given))
+    assert said.endswith(better)
+    assert bool(said) == bool(better)
+    if better:
+        parse_inputs(better.replace("--input ", "").split())
 
 
 def test_sizes_that_the_module_refuses(tmp_path: Path) -> None:

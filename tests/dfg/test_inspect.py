@@ -92,3 +92,14 @@ def test_antichain_against_exhaustive_search(predecessors) -> None:
     )
     assert largest_antichain(predecessors) == best
     assert widest_level(predecessors) <= best
+
+
+def test_names_of_dimensions_are_cut(save, tmp_path: Path) -> None:
+    long = "Max(0, -Min(1024, past) + " * 200
+    path = save(
+        [helper.make_node("Relu", ["x"], ["y"])],
+        [value("x", [long, 8])],
+        [value("y", [long, 8])],
+    )
+    shown = inspect(read(path, tmp_path / "cache")).inputs["x"]
+    assert shown == "float32[Max(0, -Min(1024, past) + Max..., 8]"

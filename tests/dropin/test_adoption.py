@@ -276,3 +276,33 @@ except state.NoSuchFile as error:
         [sys.executable, "app.py"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert [line for line in theirs.stdout.splitlines() if "*" not in line] == ours
+
+
+def test_a_session_class_of_a_programs_own_is_pickled(tmp_path: Path) -> None:
+    script = """
+import copy, multiprocessing, pickle
+import numpy as np, onnxruntime
+from onnxruntime.datasets import get_example
+
+class Kept(onnxruntime.InferenceSession):
+    def __init__(self, path, **options):
+        super().__init__(path, **options)
+        self.path = path
+
+    def __getstate__(self):
+        return {"path": self.path}
+
+    def __setstate__(self, state):
+        self.__init__(state["path"])
+
+def ask(session):
+    return session.run(None, {"x": np.ones((3, 4, 5), np.float32)})[0].sum() > 0
+
+if __name__ == "__main__":
+    session = Kept(get_example("sigmoid.onnx"), providers=["CPUExecutionProvider"])
+    print(ask(pickle.loads(pickle.dumps(session))), ask(copy.deepcopy(session)))
+    for way in ("spawn", "fork"):
+        with multiprocessing.get_context(way).Pool(2) as pool:
+            print(pool.apply(ask, (session,)))
+"""
+    assert printed(script, tmp_path) == ["True True", "True", "True"]

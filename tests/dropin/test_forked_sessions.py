@@ -108,6 +108,26 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     assert done.stdout == "7\n", done.stderr
 
 
+def test_a_childs_devices_are_not_its_childs(path: Path, tmp_path: Path) -> None:
+    script = """
+import os, sys, numpy as np, surplus
+from surplus.engine.devices.machines import open_machines
+def load():
+    return surplus.load(sys.argv[1], devices="cpu:1", cache=sys.argv[2])
+kept = [load()]
+for generation in range(3):
+    if child := os.fork():
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    print(len(open_machines()), flush=True)
+    kept.append(load())
+    kept[-1].run({"x": np.zeros((1, 3), np.float32), "i": np.array([1, 2])})
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, path, tmp_path], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.split(), done.returncode) == (["0"] * 3, 0), done.stderr
+
+
 def test_what_asks_again_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from surplus.engine.dropin import session_handle
     from surplus.engine.errors import LeftBehindError

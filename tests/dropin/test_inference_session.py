@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,47 @@ def test_a_feed_that_is_no_mapping_is_none(pair: Pair, feed: Any) -> None:
     pair.same_error(lambda s: s.run(None, feed))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"x": [[1.0], [1.0, 2.0]]},
+        {"x": [[object()]]},
+        {"x": {}},
+        {"x": {"a": 1.0}},
+        {"x": {3: 1.0}},
+        {"x": {"a": np.ones((2, 2))}},
+    ],
+)
+def test_what_makes_no_tensor_is_refused_in_the_same_words(
+    pair: Pair, change: dict[str, Any]
+) -> None:
+    pair.same_error(lambda s: s.run(None, {**FEEDS, **change}))
+
+
+def test_arrays_of_no_type_of_onnx_are_refused_by_the_same_class(pair: Pair) -> None:
+    dates = np.array(["2020-01-01"], "M8[s]")
+    pair.same_error(lambda s: s.run(None, {**FEEDS, "x": dates}), text=False)
+
+
+@pytest.mark.parametrize("texts", [["a"], [3], [None], [1.5]])
+def test_what_is_no_text_is_made_text(pair: Pair, texts: list[Any]) -> None:
+    feed = {**FEEDS, "text": np.array(texts, object)}
+    pair.same_answers(lambda s: s.run(["said"], feed))
+
+
+def test_another_byte_order_is_refused_by_that_name(pair: Pair) -> None:
+    with pytest.raises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument) as info:
+        pair.ours.run(None, {**FEEDS, "x": X.astype(">f4")})
+    assert "input 'x': >f4 is not in this machine's byte order" in str(info.value)
+
+
+def test_metadata_of_bytes_are_there_without_the_cache(tmp_path: Path) -> None:
+    content = onnx.parser.parse_model(PLAIN).SerializeToString()
+    session = InferenceSession(content, devices="cpu:1", cache=tmp_path / "cache")
+    shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+    assert session.get_modelmeta().graph_name == "plain"
+
+
 def test_unknown_outputs_are_refused_in_the_same_words(pair: Pair) -> None:
     pair.same_error(lambda s: s.run(["z"], FEEDS))
     pair.same_error(lambda s: s.run("y", FEEDS), text=False)
@@ -82,6 +124,12 @@ def test_a_failing_operator_has_the_number_that_onnxruntime_gives_it(cache: Path
     )
     for _ in range(2):  # of the process that stands in at first, and of our own
         both.same_error(lambda s: s.run(None, feed), text=False)
+    with pytest.raises(Exception, match="data bounds") as ours:
+        both.ours.run(None, feed)
+    with pytest.raises(Exception, match="data bounds") as theirs:
+        both.theirs.run(None, feed)
+    begin = "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Non-zero status code returned while"
+    assert all(str(error.value).startswith(begin) for error in (ours, theirs))
 
 
 def test_values_are_taken_and_given(pair: Pair, typed: Path) -> None:

@@ -9,7 +9,7 @@ import onnxruntime
 import pytest
 
 import surplus
-from surplus.engine.dropin.dlpack import _content, array_of
+from surplus.engine.dlpack import _content, array_of
 from surplus.engine.dropin.ort_value import OrtValueVector, copy_tensors
 from tests.dropin.pair import caught
 

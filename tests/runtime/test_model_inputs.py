@@ -40,7 +40,7 @@ def test_answer(model: PlannedModel) -> None:
         ({"x": X, "shift": SHIFT, "z": X}, "unknown input 'z'; there are: shift, x"),
         ({"X": X, "shift": SHIFT}, "unknown input 'X'"),
         ({"x": X.astype(np.float64), "shift": SHIFT}, "'x': expected float32, got float64"),
-        ({"x": X.astype(">f4"), "shift": SHIFT}, "'x': expected float32, got >f4"),
+        ({"x": X.astype(">f4"), "shift": SHIFT}, "'x': >f4 is not in this machine's byte order"),
         ({"x": X.astype(np.int32), "shift": SHIFT}, "'x': expected float32, got int32"),
         ({"x": X[0], "shift": SHIFT}, r"'x': expected shape \(n, 3\), got \(3,\)"),
         ({"x": X.T.copy(), "shift": SHIFT}, r"'x': expected shape \(n, 3\), got \(3, 2\)"),
@@ -131,3 +131,11 @@ def _of_any_rank(folder: Path) -> Graph:
         value.type.tensor_type.ClearField("shape")
     onnx.save(model, folder / "any.onnx")
     return read_model(folder / "any.onnx", folder / "cache")
+
+
+@pytest.mark.parametrize("size", ["k", "1"])
+def test_an_element_that_is_no_text_is_told_of_its_input(size: str, tmp_path: Path) -> None:
+    text = f"said (string[{size}] x) => (string[{size}] y) {{ y = Identity(x) }}"
+    model = model_of(read_text(text, tmp_path))
+    with pytest.raises(InputError, match=r"^input 'x': a tensor of strings holds str or bytes"):
+        model.run({"x": np.array([3], object)})
