@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed")
-    return empty_environment(folder / "venv", built_wheel(folder))
+    return empty_environment(folder / "venv", built_wheel(folder), ("cpu", "openvino", "http"))
 
 
 @pytest.fixture

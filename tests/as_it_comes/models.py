@@ -10,7 +10,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 ROWS, WIDTH = 4, 64
-FIELDS, SLOTS, EMBEDDED = 60, 1000, 8
+FIELDS, SLOTS, EMBEDDED = 30, 1000, 8
 
 
 def perceptron(path: Path) -> Path:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import subprocess
 import sysconfig
@@ -38,7 +39,9 @@ pytestmark = pytest.mark.skipif(bool(_missing()), reason=_missing())
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What PyInstaller makes of it, told of nothing: hooks come with the package."""
     folder = tmp_path_factory.mktemp("frozen")
-    python = empty_environment(folder / "venv", built_wheel(folder), INSTALLED)
+    faulthandler.cancel_dump_traceback_later()  # freezing takes long, and has a limit of its own
+    wheel, extras = built_wheel(folder), ("cpu",)
+    python = empty_environment(folder / "venv", wheel, extras, (INSTALLED,))
     words = ["-m", "PyInstaller", "--onedir", "--noconfirm", "--log-level", "WARN", str(PROGRAM)]
     subprocess.run([str(python), *words], cwd=folder, check=True, timeout=WAIT_S)
     return folder / "dist" / PROGRAM.stem / PROGRAM.stem
