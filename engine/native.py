@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import pkgutil
 import re
@@ -12,6 +13,8 @@ from pathlib import Path
 
 from surplus.engine import _core
 from surplus.engine.errors import RuntimeLibraryError
+
+_log = logging.getLogger(__name__)
 
 LIBRARY_VARIABLE = "SURPLUS_ORT_LIBRARY"
 """Environment variable that names the library file to load instead of the wheel's."""
@@ -29,9 +32,18 @@ _PLUGIN_PATTERN = "*onnxruntime_providers_*.so"
 _CUDA_FOLDERS = ("cu13/lib", "cuda_runtime/lib")
 _CUDA_PATTERN = "libcudart.so.*"
 _PATTERN = "libonnxruntime.so*"
+_BUILDS = frozenset(
+    "onnxruntime" + build
+    for build in (
+        *("", "_gpu", "_openvino", "_directml", "_rocm", "_migraphx", "_qnn", "_cann", "_azure"),
+        *("_training", "_training_cpu"),
+    )
+)
+"""Distributions that bring the module ``onnxruntime``, each with files of the same names."""
+
 _WEIGHTS_FOLDER_KEY = "session.model_external_initializers_file_folder_path"
 _INSTALL_HINT = (
-    "install it with `pip install onnxruntime` (or onnxruntime-gpu),"
+    "install it with `pip install 'surplus-engine[cpu]'` ([gpu] for NVIDIA's),"
     f" or name a libonnxruntime.so in {LIBRARY_VARIABLE}"
 )
 
@@ -58,6 +70,13 @@ def find_library() -> Path:
     raise RuntimeLibraryError(
         f"ONNX Runtime is not installed, no {_PATTERN} in {where}: {_INSTALL_HINT}"
     )
+
+
+def builds_beside(library: Path) -> list[str]:
+    """Distributions of ONNX Runtime in the environment that has this library in its wheel."""
+    found = library.parent.parent.parent.glob("onnxruntime*.dist-info")
+    names = {path.name.partition("-")[0].lower() for path in found}
+    return sorted(name.replace("_", "-") for name in names & _BUILDS)
 
 
 def find_cuda_library() -> str:
@@ -152,7 +171,14 @@ def load_runtime() -> str:
     try:
         return _core.runtime_version()
     except RuntimeError:
-        return _open(find_library())
+        library = find_library()
+    if len(builds := builds_beside(library)) > 1:
+        _log.warning(
+            "%s are installed together, and the files of one have overwritten the other's:"
+            " uninstall them all, then install one",
+            " and ".join(builds),
+        )
+    return _open(library)
 
 
 def open_session(

@@ -21,7 +21,7 @@ def http_if_possible(params: ServerParams) -> ServerParams:
     try:
         check_address(params.host, params.http_port)
         if not _is_spoken_natively(params) and find_spec("aiohttp") is None:
-            raise ConfigError("it needs aiohttp here: pip install aiohttp")
+            raise ConfigError("it needs aiohttp here: pip install 'surplus-engine[http]'")
     except ConfigError as error:
         _LOG.warning("no port for HTTP: %s (--http-port, --no-http)", error)
         return replace(params, http_port=None)

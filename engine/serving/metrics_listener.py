@@ -124,7 +124,9 @@ async def _by_aiohttp(
     try:
         from surplus.engine.serving.http_listener import listen
     except ImportError as error:
-        raise ConfigError("metrics need aiohttp here: pip install aiohttp") from error
+        raise ConfigError(
+            "metrics need aiohttp here: pip install 'surplus-engine[http]'"
+        ) from error
     tls = None if certificates is None else certificates.for_http()
     most = min(_MOST_CONNECTIONS, params.max_connections)
     bound = replace(params, http_port=params.metrics_port, one_port=False, max_connections=most)

@@ -238,7 +238,9 @@ class AsyncServer:
         try:
             from surplus.engine.serving.http_listener import listen
         except ImportError as error:
-            raise ConfigError("HTTP needs aiohttp: pip install aiohttp, or serve gRPC") from error
+            raise ConfigError(
+                "HTTP needs aiohttp: pip install 'surplus-engine[http]', or serve gRPC"
+            ) from error
         host, port = self._params.host, self._params.http_port
         assert port is not None, "said by who wants it"
         check_address(host, port)

@@ -77,7 +77,7 @@ def require_solver(name: str) -> None:
         raise ValueError(f"unknown solver {name!r}; there are: {', '.join(solver_names())}")
     module = _missing_module(name)
     if module is not None:
-        command = _INSTALL.get(module.removesuffix("py"), "pip install surplus-engine[solvers]")
+        command = _INSTALL.get(module.removesuffix("py"), "pip install 'surplus-engine[solvers]'")
         raise SolverUnavailableError(
             f"solver {name!r} needs the package {module!r}, which is not installed ({command})"
         )

@@ -56,8 +56,35 @@ def test_without_onnxruntime_the_error_says_what_to_install(monkeypatch):
     monkeypatch.delenv(library.LIBRARY_VARIABLE, raising=False)
     monkeypatch.delenv("CONDA_PREFIX", raising=False)
     monkeypatch.setattr(library.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(RuntimeLibraryError, match="pip install onnxruntime"):
+    with pytest.raises(RuntimeLibraryError, match=r"pip install 'surplus-engine\[cpu\]'"):
         library.find_library()
+
+
+@pytest.mark.parametrize(
+    ("installed", "told"),
+    [
+        (["onnxruntime", "onnxruntime_gpu"], "onnxruntime and onnxruntime-gpu are installed"),
+        (["onnxruntime_gpu", "onnxruntime_extensions", "onnxruntime_ep_webgpu"], ""),
+        (["onnxruntime"], ""),
+    ],
+)
+def test_two_builds_of_onnxruntime_are_one_warning(installed, told, monkeypatch, tmp_path, caplog):
+    library_path = tmp_path / "onnxruntime" / "capi" / "libonnxruntime.so.1"
+    for name in installed:
+        (tmp_path / f"{name}-1.32.0.dist-info").mkdir()
+    opened = []
+
+    def version():
+        if not opened:
+            raise RuntimeError("not open")
+        return "1.32.0"
+
+    fake = SimpleNamespace(runtime_version=version, open_runtime=opened.append)
+    monkeypatch.setattr(library, "_core", fake)
+    monkeypatch.setattr(library, "find_library", lambda: library_path)
+    for _ in range(2):
+        assert library.load_runtime() == "1.32.0"
+    assert [record.message[: len(told)] for record in caplog.records] == [told] * bool(told)
 
 
 def test_condas_library_lies_in_its_environment(monkeypatch, tmp_path):

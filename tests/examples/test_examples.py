@@ -42,3 +42,5 @@ def test_its_page_shows_it(name: str) -> None:
     page = (ROOT / "docs" / "tutorials" / f"{name}.md").read_text()
     assert f'--8<-- "examples/{name}.py"' in page
     assert f"tutorials/{name}.md" in (ROOT / "mkdocs.yml").read_text()
+    extras = "cpu,solvers" if name == "placement_study" else "cpu"
+    assert f"`pip install '.[{extras}]'`" in page

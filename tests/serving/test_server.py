@@ -89,7 +89,7 @@ def test_http_without_aiohttp_is_a_config_error(monkeypatch):
         params = ServerParams(grpc_port=0, http_port=0, front_end=FrontEnd.PYTHON)
         await AsyncServer(params).start()
 
-    with pytest.raises(ConfigError, match="pip install aiohttp"):
+    with pytest.raises(ConfigError, match=r"pip install 'surplus-engine\[http\]'"):
         asyncio.run(start())
 
 
