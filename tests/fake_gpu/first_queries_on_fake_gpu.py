@@ -110,7 +110,8 @@ def test_a_stored_plan_has_run_once_when_it_is_loaded(
 
 
 _LOADED = """
-import sys, surplus
+import sys
+from surplus.engine.pipeline.load import load_planned
 load_planned(sys.argv[1], sys.argv[2], "single", cache=sys.argv[3], selection_s=0)
 assert "surplus.engine.pipeline.first_queries" in sys.modules
 print(sorted({"onnx", "ml_dtypes", "surplus.engine.pipeline.making"} & sys.modules.keys()))

@@ -140,7 +140,8 @@ def test_a_model_without_gain_is_loaded_without_the_library(tmp_path: Path) -> N
     assert model.plan.segments[0].kernels is None
     assert model.run(doubles)["y"].tobytes() == plain.run(doubles)["y"].tobytes()
     code = f"""
-import numpy as np, surplus
+import numpy as np
+from surplus.engine.pipeline.load import load_planned
 given = dict(x=np.ones((1, 3, 16, 16)))
 cache = {str(tmp_path / "cache")!r}
 model = load_planned({str(path)!r}, cache=cache, devices="cpu:2", kernels="auto",
@@ -167,7 +168,7 @@ from surplus.engine.errors import RuntimeLibraryError
 import surplus.engine.runtime.kernel_choices as choices
 def gone(name): raise RuntimeLibraryError("it is gone")
 choices.open_library = gone
-import surplus
+from surplus.engine.pipeline.load import load_planned
 model = load_planned({str(path)!r}, cache={str(path.parent / "cache")!r}, devices="cpu:2",
                      kernels="openvino", selection_s=0, inputs=dict(x=np.zeros((1,3,16,16),"f4")))
 given = dict(np.load({str(path.parent / "x.npz")!r}))

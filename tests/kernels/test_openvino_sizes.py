@@ -160,8 +160,9 @@ def test_a_run_that_fails_without_an_error_is_found_out(tmp_path: Path) -> None:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     onnx.save(model, tmp_path / "reshaped.onnx")
     code = f"""
-import numpy as np, surplus
+import numpy as np
 from surplus.engine.errors import ExecutionError
+from surplus.engine.pipeline.load import load_planned
 x = np.arange(64, dtype=np.float32)
 def given(*sizes): return dict(x=x, sizes=np.array(sizes))
 model = load_planned({str(tmp_path / "reshaped.onnx")!r}, cache={str(tmp_path / "cache")!r},
