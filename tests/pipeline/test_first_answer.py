@@ -110,7 +110,8 @@ def test_other_bits_and_failures_leave_it_as_it_is(
 
 def test_any_bits_take_over(subject: Subject, jobs: list[LearningJob]) -> None:
     model = _first(subject, relaxed_numerics=True)
-    load_planned(subject.path, cache=subject.cache, inputs=subject.inputs, **QUICK, tune="now")
+    options = {**QUICK, "relaxed_numerics": True, "tune": "now"}
+    load_planned(subject.path, cache=subject.cache, inputs=subject.inputs, **options)
     _taught(jobs[0], '{"same_bits": false}')
     assert model.plan.predicted.origin != ORIGIN
 

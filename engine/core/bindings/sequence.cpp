@@ -60,9 +60,8 @@ class SequenceParts {
     const auto items = static_cast<std::int64_t>(content_.size() / item_bytes);
     auto owned = std::make_unique<std::vector<char>>(std::move(content_));
     char* const data = owned->data();
-    const nb::capsule owner(owned.release(), [](void* p) noexcept {
-      delete static_cast<std::vector<char>*>(p);
-    });
+    const nb::capsule owner(owned.release(),
+                            [](void* p) noexcept { delete static_cast<std::vector<char>*>(p); });
     if (are_alike_ && !shapes_.front().empty()) {
       Shape together{static_cast<std::int64_t>(shapes_.size())};
       together.insert(together.end(), shapes_.front().begin(), shapes_.front().end());

@@ -303,8 +303,7 @@ nb::object array_over(void* data, int elem_type, std::span<const std::int64_t> e
                       nb::handle owner) {
   const nb::dlpack::dtype dtype = array_dtype(elem_type);
   const std::vector<std::size_t> shape(extents.begin(), extents.end());
-  return nb::cast(
-      nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, nullptr, dtype));
+  return nb::cast(nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, nullptr, dtype));
 }
 
 bool is_tensor(const PyValue& value) { return onnx(value).kind() == ort::ValueKind::kTensor; }
@@ -384,9 +383,9 @@ Types that numpy lacks come as unsigned integers of the same width, those below 
 their packed bytes in one dimension, strings as an object array of str (a copy).)")
       .def("dicts", &dicts, nb::sig("def dicts(self) -> list[dict[typing.Any, typing.Any]] | None"),
            "The maps of a sequence, or the map itself alone; None for what holds no maps.")
-      .def("arrays", &sequence_arrays,
-           nb::sig("def arrays(self) -> list[numpy.ndarray] | None"),
-           R"(The tensors of a sequence, copied; None for what holds none, or what numpy has no type for.
+      .def(
+          "arrays", &sequence_arrays, nb::sig("def arrays(self) -> list[numpy.ndarray] | None"),
+          R"(The tensors of a sequence, copied; None for what holds none, or what numpy has no type for.
 
 Small ones share one allocation.)")
       .def("zip_rows", &zip_rows, "keys"_a, "columns"_a,

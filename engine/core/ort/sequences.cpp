@@ -52,7 +52,8 @@ std::string model_of(const std::string& graph) {
 
 /// GraphProto: node = 1, input = 11, output = 12; NodeProto: input = 1, output = 2, op_type = 4.
 std::string empty_model(int elem_type) {
-  const std::string node = field(2, "y") + field(4, "SequenceEmpty") + attribute("dtype", elem_type);
+  const std::string node =
+      field(2, "y") + field(4, "SequenceEmpty") + attribute("dtype", elem_type);
   return model_of(field(1, node) + field(12, value("y", sequence_of(elem_type))));
 }
 

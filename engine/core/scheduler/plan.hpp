@@ -105,8 +105,8 @@ class Plan : public std::enable_shared_from_this<Plan> {
   [[nodiscard]] std::span<const std::uint32_t> graph_outputs() const noexcept {
     return outputs_at_;
   }
-  /// What runs are given of a query's inputs: those that are outputs, too, are copied, since whoever
-  /// owns the memory of an input may write to it when the query has ended.
+  /// What runs are given of a query's inputs: those that are outputs, too, are copied, since
+  /// whoever owns the memory of an input may write to it when the query has ended.
   [[nodiscard]] std::vector<ValuePtr> own_inputs(std::span<const ValuePtr> inputs) const;
   /// Whether an output is an input.
   [[nodiscard]] bool hands_on_inputs() const noexcept { return !handed_on_.empty(); }
