@@ -111,7 +111,7 @@ def test_a_stored_plan_has_run_once_when_it_is_loaded(
 
 _LOADED = """
 import sys, surplus
-load_planned(sys.argv[1], sys.argv[2], "single", cache=sys.argv[3], selection_s=0)
+surplus.load(sys.argv[1], sys.argv[2], "single", cache=sys.argv[3], selection_s=0)
 assert "surplus.engine.pipeline.first_queries" in sys.modules
 print(sorted({"onnx", "ml_dtypes", "surplus.engine.pipeline.making"} & sys.modules.keys()))
 """
