@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import surplus
 from surplus import models
 from surplus.engine.devices.inventory import inventory
 from surplus.engine.kernels.registry import installed
-from surplus.engine.pipeline.load import load_planned
-from surplus.engine.runtime.planned_model import PlannedModel
 
 
 def _sessions() -> int:
@@ -32,9 +31,9 @@ def lenet(tmp_path: Path) -> Path:
     return models.save(models.build("lenet"), tmp_path / "lenet.onnx")
 
 
-def _loaded(path: Path, folder: Path, **more: Any) -> PlannedModel:
+def _loaded(path: Path, folder: Path, **more: Any) -> surplus.Model:
     asked = {"devices": "cpu:1,cuda:0:2", "tune": "now", "selection_s": 0, "cache": folder}
-    return load_planned(path, placement_policy="single", **asked, **more)
+    return surplus.load(path, placement_policy="single", **asked, **more)
 
 
 def test_it_is_found(tmp_path: Path) -> None:
@@ -64,7 +63,7 @@ def test_segments_on_the_gpu_run_with_it_where_it_is_asked_for(lenet: Path, tmp_
 
 def test_the_cpu_keeps_its_kernels(lenet: Path, tmp_path: Path) -> None:
     asked = {"tune": "now", "selection_s": 0, "cache": tmp_path, "kernels": "tensorrt"}
-    with load_planned(lenet, devices="cpu:1", **asked) as model:
+    with surplus.load(lenet, devices="cpu:1", **asked) as model:
         assert model.plan.libraries == ()
 
 
