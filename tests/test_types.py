@@ -14,7 +14,7 @@ import pytest
 
 PROGRAM = Path(__file__).with_name("typed_program.py")
 ROOT = PROGRAM.parent.parent
-INSTALLED = ROOT / "build" / "adopted"
+INSTALLED = ROOT / "build" / "adopted" / "base"
 
 needs_pyright = pytest.mark.skipif(
     not (INSTALLED / "pyright").exists(), reason="make test-adopted installs pyright"
