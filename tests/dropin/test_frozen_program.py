@@ -1,6 +1,6 @@
 """A program frozen by PyInstaller: it answers, and starts no process of itself.
 
-``make test-adopted`` installs PyInstaller into build/adopted; nothing is fetched here.
+``make test-adopted`` installs PyInstaller into build/adopted/base; nothing is fetched here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.built_wheel import built_wheel
 from tests.empty_environment import empty_environment
 
 PROGRAM = Path(__file__).with_name("frozen_program.py")
-INSTALLED = Path(__file__).parents[2] / "build" / "adopted"
+INSTALLED = Path(__file__).parents[2] / "build" / "adopted" / "base"
 WAIT_S = 600  # only a hang reaches it
 
 
