@@ -691,6 +691,16 @@ def open_kernel_library(name: str, path: str) -> str:
 def kernel_library_failure(name: str) -> str:
     """Why a library that is open is not used any more; empty while it is."""
 
+def number_pass_ns(values: Sequence[Value], rounds: int) -> float:
+    """
+    Nanoseconds of the pass over tensors that a query with a library's kernels begins with.
+
+    Raises
+    ------
+    ValueError
+        A number is not finite, or beyond 32 bits, where a pass ends early.
+    """
+
 class CompiledModel:
     """A segment compiled by a library of kernels."""
 
@@ -743,9 +753,12 @@ class KernelChoice:
         outputs: Sequence[str],
         width: int,
         times_operators: bool = False,
+        takes_any_number: bool = False,
     ) -> CompiledModel:
         """
         Compile an ONNX file outside any plan.
+
+        With `takes_any_number` it computes with infinities, NaN and integers beyond 32 bits, too.
 
         Raises
         ------
@@ -939,6 +952,10 @@ class Plan:
     @property
     def uncaptured(self) -> dict[int, str]:
         """Nodes that were to be captured and could not, and why."""
+
+    @property
+    def dropped_kernels(self) -> list[str]:
+        """Nodes that go on without their library's kernels, as most queries had other sizes."""
 
     @property
     def held_nodes(self) -> list[str]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surplus.engine.kernels.registry import LIBRARIES, failure_of, version_of
 from surplus.engine.segmentation.plan import Plan
 
 
-def facts_of(plan: Plan, checked: Mapping[str, Any] | None) -> dict[str, str]:
+def facts_of(
+    plan: Plan, checked: Mapping[str, Any] | None, dropped: Sequence[str] = ()
+) -> dict[str, str]:
     """For people and for metadata: ``kernels``, and ``largest_difference`` where it is known.
 
     Parameters
     ----------
+    dropped : sequence of str
+        Segments that go on with ONNX Runtime's kernels, as most queries had other sizes than these
+        were compiled for; ``dropped_kernels`` says so.
     checked : mapping, optional
         How the plan's answers compared with the whole model's in one ONNX Runtime session, as
         ``StoredPlan.checked``: the difference is of the output's largest magnitude.
@@ -24,6 +29,12 @@ def facts_of(plan: Plan, checked: Mapping[str, Any] | None) -> dict[str, str]:
         output = checked.get("output") if checked else ""
         where = f" (output {output!r})" if output else ""
         found["largest_difference"] = f"{difference:.3g}{where}"
+    if dropped:
+        count = f"{len(set(dropped))} of {len(plan.segments)} segments"
+        found["dropped_kernels"] = (
+            f"{count} run with ONNX Runtime's kernels: most queries had other sizes than the"
+            " library's were compiled for"
+        )
     return found
 
 

@@ -212,9 +212,11 @@ class PlannedModel:
     @property
     def facts(self) -> Mapping[str, str]:
         """Whose kernels it runs with, and how far its answers are from the model's in one session
-        of ONNX Runtime, where that was compared (kernel_facts.py); which queries are batched.
+        of ONNX Runtime, where that was compared; which it does without (kernel_facts.py); which
+        queries are batched.
         """
-        return {**facts_of(self.plan, self.checked), **self._ports.stacks.facts}
+        dropped = [name for p in self._opened() for name in p.native.dropped_kernels]
+        return {**facts_of(self.plan, self.checked, dropped), **self._ports.stacks.facts}
 
     @property
     def held(self) -> str:

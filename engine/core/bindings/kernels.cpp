@@ -7,6 +7,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -14,6 +16,8 @@
 #include "bindings/plan.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/value.hpp"
+#include "kernels/numbers.hpp"
+#include "ort/value.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -48,7 +52,7 @@ struct PyCompiledModel {
 }
 
 PyCompiledModel compile(const PyKernelChoice& self, std::string model, Names inputs, Names outputs,
-                        int width, bool times_operators) {
+                        int width, bool times_operators, bool takes_any_number) {
   const ReleasedGil released;
   const std::size_t count = outputs.size();
   auto kernel = self.make({.model_path = std::move(model),
@@ -59,8 +63,33 @@ PyCompiledModel compile(const PyKernelChoice& self, std::string model, Names inp
                            .output_types = {},
                            .width = width,
                            .times_operators = times_operators,
+                           .takes_any_number = takes_any_number,
                            .otherwise = &refuse});
   return {std::move(kernel), count};
+}
+
+/// Nanoseconds of a pass over the numbers of some values, the median of `rounds` of 16 passes each.
+double number_pass_ns(const nb::sequence& values, int rounds) {
+  std::vector<ValuePtr> given;
+  for (const nb::handle value : values) given.push_back(nb::cast<const PyValue&>(value).value);
+  if (rounds < 1) throw std::invalid_argument("rounds must be at least 1");
+  const ReleasedGil released;
+  std::vector<double> took;
+  for (int round = 0; round < rounds; ++round) {
+    constexpr int passes = 16;
+    bool usual = true;
+    const auto began = std::chrono::steady_clock::now();
+    for (int pass = 0; pass < passes; ++pass)
+      for (const ValuePtr& value : given) {
+        const auto& tensor = static_cast<const ort::OnnxValue&>(*value);
+        usual = kernels::are_usual(tensor.elem_type(), tensor.data(), tensor.bytes()) && usual;
+      }
+    const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - began;
+    if (!usual) throw std::invalid_argument("a number is not finite, or beyond 32 bits");
+    took.push_back(time.count() / passes);
+  }
+  std::ranges::nth_element(took, took.begin() + rounds / 2);
+  return took[static_cast<std::size_t>(rounds) / 2];
 }
 
 }  // namespace
@@ -96,6 +125,15 @@ ValueError
       "kernel_library_failure",
       [](const std::string& name) { return kernels::get_library(name).failure(); }, "name"_a,
       "Why a library that is open is not used any more; empty while it is.");
+  m.def("number_pass_ns", &number_pass_ns, "values"_a, "rounds"_a,
+        nb::sig("def number_pass_ns(values: collections.abc.Sequence[Value], rounds: int)"
+                " -> float"),
+        R"(Nanoseconds of the pass over tensors that a query with a library's kernels begins with.
+
+Raises
+------
+ValueError
+    A number is not finite, or beyond 32 bits, where a pass ends early.)");
   nb::class_<PyCompiledModel>(m, "CompiledModel", "A segment compiled by a library of kernels.")
       .def("run", &PyCompiledModel::run, "inputs"_a,
            nb::sig("def run(self, inputs: collections.abc.Sequence[Value]) -> list[Value]"),
@@ -155,8 +193,10 @@ compiled
 precision
     What it computes in: f32, bf16 or f16.)")
       .def("compile", &compile, "model"_a, "inputs"_a, "outputs"_a, "width"_a,
-           "times_operators"_a = false,
+           "times_operators"_a = false, "takes_any_number"_a = false,
            R"(Compile an ONNX file outside any plan.
+
+With `takes_any_number` it computes with infinities, NaN and integers beyond 32 bits, too.
 
 Raises
 ------

@@ -21,6 +21,7 @@
 #include "bindings/plan.hpp"
 #include "bindings/value.hpp"
 #include "bindings/waiting_room.hpp"
+#include "kernels/library.hpp"
 #include "ort/stacker.hpp"
 #include "scheduler/completion_queue.hpp"
 #include "scheduler/machine.hpp"
@@ -183,6 +184,19 @@ void bind_run(nb::module_& m) {
             return reasons;
           },
           "Nodes that were to be captured and could not, and why.")
+      .def_prop_ro(
+          "dropped_kernels",
+          [](const PyPlan& self) {
+            std::vector<std::string> names;
+            for (std::uint32_t node = 0; node < self.plan->node_count(); ++node) {
+              const auto* kernel =
+                  dynamic_cast<const kernels::LibraryKernel*>(self.plan->node(node).kernel);
+              if (kernel != nullptr && kernel->is_dropped())
+                names.push_back(self.plan->node_name(node));
+            }
+            return names;
+          },
+          "Nodes that go on without their library's kernels, as most queries had other sizes.")
       .def_prop_ro(
           "held_nodes",
           [](const PyPlan& self) { return self.plan->machine().held_lanes().nodes(*self.plan); },

@@ -26,6 +26,9 @@ struct KernelParams {
   int copies = 1;                 ///< at most so many runs at once; others wait
   std::string precision = "f32";  ///< that it computes in: f32, bf16 or f16
   bool times_operators = false;   ///< whether operator_times() is asked
+  /// Whether to compute with numbers that are not usual ones (numbers.hpp), too: to learn what
+  /// becomes of them.
+  bool takes_any_number = false;
   /// ONNX Runtime's kernel of the same; called once, when a query needs it.
   std::function<std::shared_ptr<const Kernel>()> otherwise;
 };
@@ -44,6 +47,8 @@ class LibraryKernel : public Kernel {
   /// On average of the runs so far, in their order; 0 of what ran within another. Throws
   /// std::runtime_error if it was not made for that.
   [[nodiscard]] virtual std::vector<OperatorTime> operator_times() const = 0;
+  /// Whether `otherwise` answers from now on, since most queries had other sizes. Thread-safe.
+  [[nodiscard]] virtual bool is_dropped() const noexcept = 0;
 };
 
 /// An open library. Thread-safe, lives until the process ends.

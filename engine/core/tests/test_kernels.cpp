@@ -4,13 +4,16 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <thread>
 
 #include "fake_openvino.hpp"
 #include "kernels/library.hpp"
+#include "kernels/numbers.hpp"
 #include "kernels/openvino/blob.hpp"
 #include "kernels/openvino/kernel.hpp"
 #include "kernels/openvino/mark.hpp"
+#include "kernels/openvino/sizes_seen.hpp"
 #include "kernels/openvino/unsized_output.hpp"
 #include "ort_fixtures.hpp"
 #include "test.hpp"
@@ -140,6 +143,103 @@ TEST(what_a_library_was_not_compiled_for_goes_to_onnx_runtime) {
     CHECK(setting.begun() == 0);
     CHECK(answer(*kernel, tensor((std::int64_t{1} << 31) - 1, size)) == std::int64_t{1} << 31);
     CHECK(setting.library->failure().empty());
+  }
+  setting.check_clean();
+}
+
+TEST(a_number_that_is_not_usual_is_found_wherever_it_stands) {
+  using kernels::are_usual;
+  const auto finds = [](int elem_type, auto usual, auto unusual) {
+    for (const std::size_t count : {0, 1, 3, 4, 17, 1025, 5000}) {
+      std::vector<decltype(usual)> numbers(count, usual);
+      const std::size_t bytes = count * sizeof usual;
+      if (!are_usual(elem_type, numbers.data(), bytes)) return false;
+      for (std::size_t at = 0; at < count; at += 1 + at / 7) {
+        numbers[at] = unusual;
+        if (are_usual(elem_type, numbers.data(), bytes)) return false;
+        numbers[at] = usual;
+      }
+    }
+    return true;
+  };
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float usual : {0.F, -0.F, 1e-45F, std::numeric_limits<float>::lowest()}) {
+    CHECK(finds(ort::kFloat, usual, infinity));
+    CHECK(finds(ort::kFloat, usual, -infinity));
+    CHECK(finds(ort::kFloat, usual, -std::numeric_limits<float>::quiet_NaN()));
+    CHECK(finds(ort::kFloat, usual, std::numeric_limits<float>::signaling_NaN()));
+  }
+  CHECK(finds(ort::kDouble, -1.7e308, -std::numeric_limits<double>::infinity()));
+  CHECK(finds(ort::kFloat16, std::uint16_t{0xfbff}, std::uint16_t{0x7c00}));
+  CHECK(finds(ort::kFloat16, std::uint16_t{0x0001}, std::uint16_t{0xfe00}));
+  CHECK(finds(ort::kBfloat16, std::uint16_t{0x7f7f}, std::uint16_t{0xff80}));
+  CHECK(finds(ort::kInt64, std::int64_t{-1} << 31, (std::int64_t{-1} << 31) - 1));
+  CHECK(finds(ort::kInt64, (std::int64_t{1} << 31) - 1, std::int64_t{1} << 31));
+  CHECK(finds(ort::kUint64, std::uint64_t{0x7fff'ffff}, ~std::uint64_t{0}));
+  CHECK(finds(ort::kUint32, std::uint32_t{0x7fff'ffff}, std::uint32_t{0x8000'0000}));
+  const std::uint8_t all_ones = 255;
+  CHECK(are_usual(ort::kUint8, &all_ones, 1));
+}
+
+TEST(to_learn_what_becomes_of_them_a_library_is_given_any_numbers) {
+  Setting setting;
+  {
+    KernelParams params = setting.params("plain");
+    params.takes_any_number = true;
+    const auto kernel = setting.library->make(params);
+    CHECK(answer(*kernel, tensor(std::int64_t{1} << 40, size)) == (std::int64_t{1} << 40) + 1);
+  }
+  setting.check_clean();
+}
+
+TEST(what_was_compiled_is_dropped_where_most_queries_have_other_sizes) {
+  using kernels::openvino::SizesSeen;
+  Setting setting;
+  {
+    const auto kernel = setting.kernel("plain");
+    const std::size_t held = count("objects");
+    const auto ask = [&](std::uint64_t others) {
+      for (std::uint64_t i = 0; i < SizesSeen::window; ++i) {
+        const bool is_other = i < others;
+        CHECK(answer(*kernel, tensor(1, is_other ? size + 1 : size)) == (is_other ? -5 : 2));
+      }
+    };
+    ask(SizesSeen::window / 2);
+    CHECK(!kernel->is_dropped() && count("objects") == held);
+    for (std::uint64_t i = 0; i < SizesSeen::window; ++i)
+      CHECK(answer(*kernel, tensor(1, size + 1)) == -5);
+    CHECK(kernel->is_dropped() && count("objects") < held);
+    CHECK(answer(*kernel, tensor(1, size)) == -5);
+    CHECK(setting.library->failure().empty());
+    bool refused = false;
+    try {
+      kernel->export_to("/nowhere");
+    } catch (const std::runtime_error&) {
+      refused = true;
+    }
+    CHECK(refused);
+  }
+  setting.check_clean();
+}
+
+TEST(what_is_dropped_while_others_compute_is_freed_when_they_end) {
+  using kernels::openvino::SizesSeen;
+  Setting setting;
+  {
+    const auto kernel = setting.kernel("slow", lanes);
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> callers;
+    for (int caller = 0; caller < lanes; ++caller)
+      callers.emplace_back([&, caller] {
+        for (int i = 0; i < 8; ++i) {
+          const std::int64_t got = answer(*kernel, tensor(caller, size));
+          if (got != caller + 1 && got != -5) ++wrong;
+        }
+      });
+    for (std::uint64_t i = 0; i < 4 * SizesSeen::window; ++i)
+      CHECK(answer(*kernel, tensor(1, size + 1)) == -5);
+    for (std::thread& caller : callers) caller.join();
+    CHECK(wrong == 0 && kernel->is_dropped());
   }
   setting.check_clean();
 }

@@ -15,10 +15,11 @@ Copies::~Copies() {
 
 Copies::Lease Copies::take() {
   std::unique_lock lock(mutex_);
-  if (free_.empty()) {
+  if (free_.empty() && !is_closed()) {
     open_another();
-    given_back_.wait(lock, [this] { return !free_.empty(); });
+    given_back_.wait(lock, [this] { return !free_.empty() || is_closed(); });
   }
+  if (is_closed()) return {*this, nullptr};
   std::unique_ptr<CompiledModel> taken = std::move(free_.back());
   free_.pop_back();
   return {*this, std::move(taken)};
@@ -27,9 +28,19 @@ Copies::Lease Copies::take() {
 void Copies::give_back(std::unique_ptr<CompiledModel> model) {
   {
     const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(model));
+    if (!is_closed()) free_.push_back(std::move(model));
   }
   given_back_.notify_one();
+}
+
+void Copies::close() {
+  std::vector<std::unique_ptr<CompiledModel>> unused;
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed_.store(true, std::memory_order_relaxed);  // relaxed: the lock orders it
+    unused.swap(free_);
+  }
+  given_back_.notify_all();
 }
 
 void Copies::open_another() {
@@ -47,7 +58,7 @@ void Copies::open_another() {
     {
       const std::lock_guard lock(mutex_);
       is_opening_ = false;
-      if (model) free_.push_back(std::move(model));
+      if (model && !is_closed()) free_.push_back(std::move(model));
     }
     given_back_.notify_one();
   });

@@ -57,7 +57,11 @@ class Copies {
         : from_(from), model_(std::move(model)) {}
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
-    ~Lease() { from_.give_back(std::move(model_)); }
+    ~Lease() {
+      if (model_) from_.give_back(std::move(model_));
+    }
+    /// False of closed copies.
+    [[nodiscard]] explicit operator bool() const noexcept { return model_ != nullptr; }
     [[nodiscard]] CompiledModel& operator*() const noexcept { return *model_; }
     [[nodiscard]] CompiledModel* operator->() const noexcept { return model_.get(); }
 
@@ -67,8 +71,13 @@ class Copies {
   };
 
   /// Waits for one. Where that takes a while, a further one is opened meanwhile, as long as there
-  /// may be more.
+  /// may be more. An empty one of closed copies.
   [[nodiscard]] Lease take();
+  /// Frees those that nobody uses, and each other one once it is given back. For good.
+  void close();
+  [[nodiscard]] bool is_closed() const noexcept {
+    return is_closed_.load(std::memory_order_relaxed);  // relaxed: take() asks again with the lock
+  }
 
  private:
   void give_back(std::unique_ptr<CompiledModel> model);
@@ -82,6 +91,7 @@ class Copies {
   std::vector<std::unique_ptr<CompiledModel>> free_;
   int count_ = 1;  // those that are open, or were meant to be
   bool is_opening_ = false;
+  std::atomic<bool> is_closed_{false};  // written with the lock held
   std::thread opener_;
 };
 

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <mutex>
 #include <utility>
 
+#include "kernels/numbers.hpp"
 #include "kernels/openvino/copies.hpp"
 #include "kernels/openvino/mark.hpp"
+#include "kernels/openvino/sizes_seen.hpp"
 #include "ort/output_pool.hpp"
 #include "ort/types.hpp"
 #include "ort/value.hpp"
@@ -19,27 +20,6 @@ void* address_of(const ort::OnnxValue& tensor) {
   alignas(64) static std::byte nothing[64];
   void* const data = tensor.data();
   return data != nullptr ? data : nothing;
-}
-
-template <typename T>
-bool in_32_bits(const ort::OnnxValue& tensor) {
-  const auto* data = static_cast<const T*>(tensor.data());
-  return std::all_of(data, data + tensor.bytes() / sizeof(T),
-                     [](T number) { return std::in_range<std::int32_t>(number); });
-}
-
-/// Whether the numbers are those that OpenVINO computes with.
-bool has_its_numbers(const ort::OnnxValue& tensor, int elem_type) {
-  switch (elem_type) {
-    case ort::kInt64:
-      return in_32_bits<std::int64_t>(tensor);
-    case ort::kUint64:
-      return in_32_bits<std::uint64_t>(tensor);
-    case ort::kUint32:
-      return in_32_bits<std::uint32_t>(tensor);
-    default:
-      return true;
-  }
 }
 
 /// What is known of the outputs before a run.
@@ -104,7 +84,7 @@ class OpenVinoKernel final : public LibraryKernel {
                CancelToken* token) const override {
     if (takes(inputs)) {
       try {
-        return run(inputs, outputs);
+        if (run(inputs, outputs)) return;
       } catch (const std::exception& error) {
         // What a failed run leaves behind may come up in any other (README.md).
         shared_.fail(error.what());
@@ -114,36 +94,74 @@ class OpenVinoKernel final : public LibraryKernel {
     otherwise().execute(inputs, outputs, token);
   }
 
-  void export_to(const std::string& path) const override { copies_.take()->export_to(path); }
-  [[nodiscard]] std::vector<OperatorTime> operator_times() const override {
-    return copies_.take()->operator_times();
+  void export_to(const std::string& path) const override {
+    const Copies::Lease lease = copies_.take();
+    require(lease);
+    lease->export_to(path);
   }
+  [[nodiscard]] std::vector<OperatorTime> operator_times() const override {
+    const Copies::Lease lease = copies_.take();
+    require(lease);
+    return lease->operator_times();
+  }
+  [[nodiscard]] bool is_dropped() const noexcept override { return copies_.is_closed(); }
 
  private:
   [[nodiscard]] bool takes(std::span<const ValuePtr> inputs) const {
-    if (shared_.has_failed()) return false;
+    if (shared_.has_failed() || copies_.is_closed()) return false;
+    const bool fits = have_its_sizes(inputs);
+    if (sizes_.note(fits)) drop();
+    return fits && (params_.takes_any_number || have_usual_numbers(inputs));
+  }
+
+  [[nodiscard]] bool have_its_sizes(std::span<const ValuePtr> inputs) const {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (ort::unwrap(inputs[i]) == nullptr) return false;
       const auto& tensor = static_cast<const ort::OnnxValue&>(*inputs[i]);
       const TensorType& wanted = params_.inputs[i];
       if (tensor.kind() != ort::ValueKind::kTensor || tensor.elem_type() != wanted.elem_type ||
-          tensor.shape() != wanted.shape || !has_its_numbers(tensor, wanted.elem_type))
+          tensor.shape() != wanted.shape)
         return false;
     }
     return true;
   }
 
-  void run(std::span<const ValuePtr> inputs, std::span<ValuePtr> outputs) const {
+  [[nodiscard]] bool have_usual_numbers(std::span<const ValuePtr> inputs) const {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto& tensor = static_cast<const ort::OnnxValue&>(*inputs[i]);
+      if (!are_usual(params_.inputs[i].elem_type, tensor.data(), tensor.bytes())) return false;
+    }
+    return true;
+  }
+
+  /// Goes on without what was compiled, whose memory is free from now on.
+  void drop() const {
+    copies_.close();
+    pool_.close();
+  }
+
+  /// What else than queries needs a copy. Throws std::runtime_error where there is none any more.
+  static void require(const Copies::Lease& lease) {
+    if (!lease) throw std::runtime_error("the compiled model was dropped");
+  }
+
+  /// False where there is no copy any more.
+  [[nodiscard]] bool run(std::span<const ValuePtr> inputs, std::span<ValuePtr> outputs) const {
     const Copies::Lease lease = copies_.take();
+    if (!lease) return false;
     CompiledModel& model = *lease;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const auto& tensor = static_cast<const ort::OnnxValue&>(*inputs[i]);
       model.set(model.inputs()[i], params_.inputs[i].shape, address_of(tensor));
     }
-    if (known_.can_be_marked) return run_marked(model, outputs);
+    if (known_.can_be_marked) {
+      run_marked(model, outputs);
+      return true;
+    }
     model.run_elsewhere();
     for (std::size_t i = 0; i < outputs.size(); ++i)
       outputs[i] = ours(model.made(model.outputs()[i]), known_.types[i]);
+    return true;
   }
 
   void run_marked(CompiledModel& model, std::span<ValuePtr> outputs) const {
@@ -181,6 +199,7 @@ class OpenVinoKernel final : public LibraryKernel {
   mutable Copies copies_;
   const Outputs known_;
   mutable ort::OutputPool pool_;
+  mutable SizesSeen sizes_;
   mutable std::once_flag otherwise_once_;
   mutable std::shared_ptr<const Kernel> otherwise_;
 };
