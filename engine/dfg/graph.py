@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -177,6 +177,13 @@ class Graph:
         from surplus.engine.dfg.empty_reductions import reduced_ones
 
         return reduced_ones(self)
+
+    @cached_property
+    def value_bounds(self) -> Mapping[str, tuple[float, float]]:
+        """Least and largest values of tensors, as far as the operators say."""
+        from surplus.engine.dfg.value_bounds import value_bounds
+
+        return value_bounds(self)
 
     @cached_property
     def predecessors(self) -> tuple[tuple[int, ...], ...]:

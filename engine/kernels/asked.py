@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 
 from surplus.engine.errors import ConfigError
-from surplus.engine.kernels.registry import LIBRARIES, installed
+from surplus.engine.kernels.conformance.here import is_known_here, require_table
+from surplus.engine.kernels.registry import LIBRARIES, installed, table_of
 
 KERNELS_VARIABLE = "SURPLUS_KERNELS"
 """Environment variable that names one of ``LoadParams.kernels``."""
@@ -30,7 +31,7 @@ class AskedKernels:
     Parameters
     ----------
     versions : mapping of str to str
-        By name; those that are installed.
+        By name; those that are installed and have a conformance table here.
     is_forced : bool
         Whether they are used wherever they answer rightly, not only where that is faster.
     """
@@ -42,15 +43,18 @@ class AskedKernels:
     def parse(text: str) -> AskedKernels:
         """``auto``, ``onnxruntime`` or the name of a library.
 
+        A library that is named and has no conformance table here gets one, which takes some 20 s.
+        ``auto`` goes on without it, while one is made in the background.
+
         Raises
         ------
         ConfigError
-            If there is no such library, or it is not installed.
+            If there is no such library, it is not installed, or no table of it can be made.
         """
         if text == ONNX_RUNTIME:
             return AskedKernels({})
         if text == AUTO:
-            return AskedKernels(installed())
+            return AskedKernels({n: v for n, v in installed().items() if is_known_here(n)})
         library = LIBRARIES.get(text)
         if library is None:
             names = ", ".join((AUTO, ONNX_RUNTIME, *LIBRARIES))
@@ -58,6 +62,7 @@ class AskedKernels:
         here = library.find()
         if here is None:
             raise ConfigError(f"kernels {text!r}: not installed: {library.install}")
+        require_table(text)
         return AskedKernels({text: here.version}, is_forced=True)
 
     def check_precision(self, precision: str) -> None:
@@ -86,5 +91,11 @@ class AskedKernels:
     @property
     def text(self) -> str:
         """What a stored plan depends on; empty for ONNX Runtime's alone."""
-        names = " ".join(f"{name} {version}" for name, version in sorted(self.versions.items()))
+        names = " ".join(_text(name, version) for name, version in sorted(self.versions.items()))
         return f"only {names}" if self.is_forced else names
+
+
+def _text(name: str, version: str) -> str:
+    """With its table's digest: what another one allowed is another plan."""
+    table = table_of(name)
+    return f"{name} {version}" if table is None else f"{name} {version} {table.digest}"

@@ -6,6 +6,7 @@ from surplus.engine import _core
 from surplus.engine.cuda_libraries import preload_tensorrt
 from surplus.engine.errors import RuntimeLibraryError, one_line
 from surplus.engine.kernels import openvino, tensorrt
+from surplus.engine.kernels.conformance.table import ConformanceTable, find_table
 from surplus.engine.kernels.library import KernelLibrary
 from surplus.engine.native import load_runtime
 
@@ -24,6 +25,12 @@ def version_of(name: str) -> str:
     """Version of a library that is here, else empty; it is not loaded."""
     here = LIBRARIES[name].find() if name in LIBRARIES else None
     return here.version if here else ""
+
+
+def table_of(name: str) -> ConformanceTable | None:
+    """The conformance table of a library that is here, on this processor; None without one."""
+    version = version_of(name)
+    return find_table(name, version) if version else None
 
 
 def open_library(name: str) -> str:

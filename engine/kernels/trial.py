@@ -6,17 +6,15 @@ with ONNX Runtime; the others are tried on. What was compiled is stored meanwhil
 
 from __future__ import annotations
 
-import json
 import logging
-import subprocess
-import sys
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from surplus.engine.kernels.library_child import LibraryChild
 
 _log = logging.getLogger(__name__)
 
@@ -119,7 +117,7 @@ def try_segments(
         if not questions:
             break
         order = list(questions)
-        child = _Child(library, [questions[i] for i in order], start)
+        child = LibraryChild({"library": library, "segments": [questions[i] for i in order]}, start)
         for line in child.lines(time_s):
             if "refused" in line:
                 _log.warning("%s", line["refused"])
@@ -162,47 +160,3 @@ def _question(segment: TrialSegment, folder: Path, index: int) -> dict[str, Any]
         "values": str(values),
         "compiled": str(folder / f"{index}.blob"),
     }
-
-
-class _Child:
-    """A process that tries segments, one after another."""
-
-    def __init__(self, library: str, questions: Sequence[Mapping[str, Any]], start: str) -> None:
-        self._asked = json.dumps({"library": library, "segments": questions}).encode() + b"\n"
-        self._start = start.replace("PATH", repr(sys.path))
-        self.begun: int | None = None
-        """Which it was at last."""
-        self.end = ""
-        """How it ended there."""
-
-    def lines(self, time_s: float) -> list[dict[str, Any]]:
-        """All that it says; it is ended when the time is over."""
-        pipe = subprocess.PIPE
-        command = [sys.executable, "-c", self._start]
-        said: list[dict[str, Any]] = []
-        with subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
-        ) as child:
-            assert child.stdin, "it is a pipe"
-            assert child.stdout, "it is a pipe"
-            over = threading.Event()
-
-            def end() -> None:
-                over.set()
-                child.kill()
-
-            timer = threading.Timer(time_s, end)
-            timer.start()
-            try:
-                child.stdin.write(self._asked)
-                child.stdin.flush()
-                said = [json.loads(line) for line in child.stdout]
-            except BrokenPipeError:
-                over.set()
-            finally:
-                timer.cancel()
-                child.kill()
-        self.begun = next((line["begun"] for line in reversed(said) if "begun" in line), None)
-        took = "did not end in time" if over.is_set() else f"ended with code {child.returncode}"
-        self.end = took
-        return said
