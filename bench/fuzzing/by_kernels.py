@@ -15,6 +15,7 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
+from surplus.engine.examples.adversarial import adversarial_inputs
 from surplus.engine.kernels.asked import KERNELS_VARIABLE
 from surplus.engine.kernels.registry import LIBRARIES, failure_of
 from surplus.engine.planning.answer_check import AnswerCheck, least_allowed
@@ -58,7 +59,7 @@ def furthest(graph: Graph, plan: Plan, library: str, inputs: Mapping[str, Any]) 
     except EngineError:
         return Apart()  # as a load drops it
     plain = PlannedModel(graph, plan, machine)
-    found = [_apart(plain, model, given) for given in _others(inputs)]
+    found = [_apart(plain, model, given) for given in _others(graph, inputs)]
     if failure := failure_of(library):
         raise RuntimeError(failure)
     return max(found, key=lambda apart: (apart.is_beyond, apart.difference), default=Apart())
@@ -81,6 +82,7 @@ def _variations(plain: PlannedModel, given: Mapping[str, Any]) -> Iterator[dict[
             yield {}
 
 
-def _others(inputs: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _others(graph: Graph, inputs: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for factor in _FACTORS:
         yield scaled(inputs, factor)
+    yield from adversarial_inputs(graph, inputs)

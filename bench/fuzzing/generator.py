@@ -11,11 +11,15 @@ from onnx import helper, numpy_helper
 from bench.fuzzing import control, elementwise, networks, quantised, shapes  # noqa: F401
 from bench.fuzzing.growing import OPSETS, Array, Growing, Grown
 from bench.fuzzing.rules import RULES
+from surplus.engine.adversarial_values import finite_numbers, numbers_of
 
-_TYPES = (np.float32,) * 12 + (np.float64, np.float16, np.int64, np.int32, np.bool_)
+_TYPES = (np.float32,) * 12 + (np.float64, np.float16, np.bool_)
+_TYPES += (np.int64, np.int64, np.int32, np.int32, np.uint8, np.int8)
 _EXTENTS = (1, 1, 2, 3, 3, 4, 5, 8, 16)
 _OPEN = 0.4
 _EMPTY = 0.03
+_LARGE = 0.3
+"""Share of the inputs of whole numbers that hold bounds, and what float32 does not tell apart."""
 
 
 def grow(seed: int, most_nodes: int = 24) -> Grown:
@@ -53,7 +57,15 @@ def _numbers(g: Growing, shape: list[int], kind: np.dtype[np.generic]) -> Array:
         return np.asarray(g.rng.standard_normal(shape), kind)
     if kind.kind == "b":
         return np.asarray(g.rng.integers(0, 2, shape), kind)
+    if g.random.random() < _LARGE:
+        return numbers_of(_whole_numbers(kind), shape, kind)
     return np.asarray(g.rng.integers(0, 4, shape), kind)
+
+
+def _whole_numbers(kind: np.dtype[np.generic]) -> Array:
+    """Without the least one, which ends a process where it is divided by -1."""
+    numbers = finite_numbers(kind)
+    return numbers[(numbers > np.iinfo(kind).min) & (numbers != -(2**31))]
 
 
 def _closed(g: Growing) -> onnx.ModelProto:

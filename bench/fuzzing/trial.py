@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import tempfile
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
@@ -19,6 +20,7 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
+from surplus.engine.examples.adversarial import adversarial_inputs
 from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.stages import read_model
 from surplus.engine.runtime.planned_model import PlannedModel
@@ -69,32 +71,58 @@ def try_out(grown: Grown, report: Any = lambda _: None) -> Outcome:
     content = grown.model.SerializeToString()
     report("plain")
     try:
-        expected = run_plain(content, grown.inputs, "ORT_ENABLE_ALL", threads=2)
+        queries = [_query(grown, content, grown.inputs)]
     except Exception as error:
         return Outcome(grown.seed, "unusable", "plain", _kind_of(error), str(error))
-    names = [value.name for value in grown.model.graph.output]
-    right = dict(zip(names, expected, strict=True))
-    reference = Expected(right, lambda: _variations(content, names, grown.inputs))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.onnx")
         path.write_bytes(content)
-        for how, answer in _ways(grown, path):
+        for how, way in _ways(grown, path):
             report(how)
             try:
-                found = answer()
+                apart = way(queries)
             except EngineError as error:
                 return Outcome(grown.seed, "refused", how, _kind_of(error), str(error))
             except Exception as error:  # what is no refusal is a fault
                 kind = f"{type(error).__name__}: {_kind_of(error)}"
                 return Outcome(grown.seed, "crashed", how, kind, traceback.format_exc(limit=-3))
-            apart = found if isinstance(found, Apart) else reference.against(found)
             if apart.is_beyond:
                 return Outcome(grown.seed, "wrong", how, "", str(apart))
+            if len(queries) == 1:  # the first way has read the model
+                queries += _further(grown, content, path)
     return Outcome(grown.seed, "right")
 
 
+Asked = tuple[Mapping[str, Array], Expected]
+"""A query, and what ONNX Runtime alone answers."""
+
+
+def _query(grown: Grown, content: bytes, inputs: Mapping[str, Array]) -> Asked:
+    names = [value.name for value in grown.model.graph.output]
+    made = run_plain(content, dict(inputs), "ORT_ENABLE_ALL", threads=2)
+    right = dict(zip(names, made, strict=True))
+    return inputs, Expected(right, lambda: _variations(content, names, dict(inputs)))
+
+
+def _further(grown: Grown, content: bytes, path: Path) -> Iterator[Asked]:
+    """Adversarial queries, those that ONNX Runtime answers: it refuses sizes that do not fit."""
+    for inputs in adversarial_inputs(read_model(path, path.parent / "cache"), grown.inputs):
+        with suppress(Exception):
+            yield _query(grown, content, inputs)
+
+
+def _furthest(answer: Callable[[Mapping[str, Array]], Any], queries: Sequence[Asked]) -> Apart:
+    """The first answer that is wrong, or the last one."""
+    apart = Apart()
+    for inputs, expected in queries:
+        apart = expected.against(answer(inputs))
+        if apart.is_beyond:
+            return apart
+    return apart
+
+
 def _ways(grown: Grown, path: Path) -> Iterator[tuple[str, Any]]:
-    """How we answer, each by its name."""
+    """How we answer queries, each by its name: what says which answer is furthest off."""
     cache = path.parent / "cache"
     graphs: list[Graph] = []
 
@@ -103,13 +131,13 @@ def _ways(grown: Grown, path: Path) -> Iterator[tuple[str, Any]]:
             graphs.append(read_model(path, cache))
         return graphs[0]
 
-    yield "whole", lambda: _answer(graph(), _whole(graph()), "cpu:2", grown.inputs)
+    yield "whole", lambda q: _furthest(_opened(graph(), _whole(graph()), "cpu:2"), q)
     for number, devices in enumerate(DEVICES):
         seed = grown.seed * len(DEVICES) + number
         yield (
             f"cut {devices}",
-            lambda d=devices, s=seed: _answer(
-                graph(), random_plan(graph(), parse_devices(d), s), d, grown.inputs
+            lambda q, d=devices, s=seed: _furthest(
+                _opened(graph(), random_plan(graph(), parse_devices(d), s), d), q
             ),
         )
     if library := library_asked():
@@ -120,22 +148,22 @@ def _ways(grown: Grown, path: Path) -> Iterator[tuple[str, Any]]:
         name = ("whole", "cut")[grown.seed % 2]
         yield (
             f"kernels {name}",
-            lambda: furthest(graph(), cuts[name](graph()), library, grown.inputs),
+            lambda _: furthest(graph(), cuts[name](graph()), library, grown.inputs),
         )
     if grown.seed % LOADED_EVERY == 0:
         devices = DEVICES[grown.seed // LOADED_EVERY % len(DEVICES)]
-        yield f"load {devices}", lambda: _loaded(path, devices, cache, grown.inputs)
+        yield f"load {devices}", lambda q: _furthest(_loaded(path, devices, cache), q)
 
 
-def _loaded(path: Path, devices: str, cache: Path, inputs: Mapping[str, Array]) -> dict[str, Any]:
-    """Loaded without a word about inputs, as a stranger does, then asked."""
-    return load_planned(path, devices, cache=cache, tune="now", selection_s=0.001).run(dict(inputs))
+def _loaded(path: Path, devices: str, cache: Path) -> Callable[[Mapping[str, Array]], Any]:
+    """Loaded without a word about inputs, as a stranger does, to be asked."""
+    return load_planned(path, devices, cache=cache, tune="now", selection_s=0.001).run
 
 
-def _answer(graph: Graph, plan: Plan, devices: str, inputs: Mapping[str, Array]) -> dict[str, Any]:
+def _opened(graph: Graph, plan: Plan, devices: str) -> Callable[[Mapping[str, Array]], Any]:
     short = tuple(replace(segment, service_ns=CHARGED_NS) for segment in plan.segments)
     machine = machine_for(parse_devices(devices))
-    return PlannedModel(graph, replace(plan, segments=short), machine).run(dict(inputs))
+    return PlannedModel(graph, replace(plan, segments=short), machine).run
 
 
 def _whole(graph: Graph) -> Plan:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 from surplus.engine import _core
@@ -23,6 +24,7 @@ from surplus.engine.devices.parsing import available_cores
 from surplus.engine.devices.spec import DeviceSpec, traits_of
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError, one_line
+from surplus.engine.examples.adversarial import adversarial_inputs
 from surplus.engine.native import open_session
 from surplus.engine.planning.same_answers import digest_of
 from surplus.engine.planning.varied_inputs import other_scales, other_sizes, scaled
@@ -65,6 +67,9 @@ class AnswerCheck:
     keeps_bits : bool
         Whether plans of several segments must give the bits of one session, at several scales and
         sizes.
+    is_adversarial : bool
+        Whether to compare answers to what adversarial.py makes of the inputs, too, as far as the
+        whole model has some.
     """
 
     def __init__(
@@ -74,6 +79,7 @@ class AnswerCheck:
         specs: Sequence[DeviceSpec],
         *,
         keeps_bits: bool = False,
+        is_adversarial: bool = True,
     ) -> None:
         self._graph = graph
         self._keeps_bits = keeps_bits
@@ -82,6 +88,8 @@ class AnswerCheck:
         self.found_wrong = False
         """Whether any plan was wrong so far."""
         self._furthest = Apart()
+        self._is_adversarial = is_adversarial
+        self._asked = inputs  # at which a plan was wrong
 
     def accepts(self, model: PlannedModel) -> bool:
         """Whether a plan's answer is right; the log says of one that is not where it is wrong.
@@ -104,7 +112,7 @@ class AnswerCheck:
             self._graph.name,
             model.plan.name,
             apart,
-            wrong_segment(self._graph, model.plan, self._inputs),
+            wrong_segment(self._graph, model.plan, self._asked),
         )
         return False
 
@@ -115,7 +123,7 @@ class AnswerCheck:
         whole model has no answer, or another one each time, or a device replays what it recorded.
         """
         found = self._furthest
-        known = self._expected is not None and math.isfinite(found.difference)
+        known = bool(self._expected) and math.isfinite(found.difference)
         return {
             "processor": processor_key(),
             "output": found.output if found.difference else "",
@@ -124,11 +132,17 @@ class AnswerCheck:
 
     def apart(self, model: PlannedModel) -> Apart | None:
         """How far a plan's answer is from the whole model's; None if that has no answer."""
-        expected = self._expected
-        if expected is None:
+        if not self._expected:
             return None
-        found = model.run(self._inputs)
-        return expected.against(found, least_allowed(self._graph, model.plan))
+        least = least_allowed(self._graph, model.plan)
+        first = Apart()
+        for number, (inputs, expected) in enumerate(self._expected):
+            apart = expected.against(model.run(inputs), least)
+            if apart.is_beyond:
+                self._asked = inputs
+                return apart
+            first = first if number else apart
+        return first
 
     def _has_bits(self, model: PlannedModel) -> bool:
         """Whether a plan gives the whole model's bits, as far as that answers."""
@@ -147,14 +161,24 @@ class AnswerCheck:
         return found
 
     @cached_property
-    def _expected(self) -> Expected | None:
-        if not self._has_answers:
-            return None
-        try:
-            return Expected(self._whole(self._inputs), self._variations)
-        except (RuntimeError, MemoryError, EngineError) as error:
-            _log.info("%s: plans are not compared: %s", self._graph.name, one_line(error))
-            return None
+    def _expected(self) -> list[tuple[Mapping[str, Any], Expected]]:
+        """The example's inputs, then adversarial ones: those that the whole model answers.
+
+        Nothing where it has no answer to the first.
+        """
+        found: list[tuple[Mapping[str, Any], Expected]] = []
+        session: _core.Session | None = None
+        asked = adversarial_inputs(self._graph, self._inputs) if self._is_adversarial else ()
+        for inputs in chain([self._inputs], asked) if self._has_answers else ():
+            try:
+                session = self._session() if session is None else session
+                answer = self._answer(session, inputs)
+                found.append((inputs, Expected(answer, partial(self._variations, inputs))))
+            except (RuntimeError, MemoryError, EngineError) as error:
+                _log.info("%s: plans are not compared: %s", self._graph.name, one_line(error))
+                if not found:
+                    break
+        return found
 
     def _whole(self, inputs: Mapping[str, Any], level: str = "all") -> Answer:
         return self._answer(self._session(level), inputs)
@@ -171,14 +195,14 @@ class AnswerCheck:
         made = dict(zip(wanted, session.run(fed, wanted), strict=True))
         return Ports(self._graph).arrays(made, wanted)
 
-    def _variations(self) -> Iterator[Answer]:
+    def _variations(self, inputs: Mapping[str, Any]) -> Iterator[Answer]:
         """Not optimised, and for inputs that are rounded otherwise; those that there are."""
-        for inputs, level in (
-            (self._inputs, "disable_all"),
-            *((scaled(self._inputs, factor), "all") for factor in _NUDGES),
+        for given, level in (
+            (inputs, "disable_all"),
+            *((scaled(inputs, factor), "all") for factor in _NUDGES),
         ):
             try:
-                yield self._whole(inputs, level)
+                yield self._whole(given, level)
             except (RuntimeError, MemoryError, EngineError) as error:
                 _log.info("%s: %s", self._graph.name, one_line(error))
 
