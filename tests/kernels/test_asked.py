@@ -10,16 +10,26 @@ import pytest
 from surplus.engine.errors import ConfigError, RuntimeLibraryError
 from surplus.engine.kernels import openvino
 from surplus.engine.kernels.asked import AskedKernels, kernels_by_default
+from surplus.engine.kernels.conformance import here as tables
+from surplus.engine.kernels.conformance.instruction_set import instruction_set
+from surplus.engine.kernels.conformance.table import ConformanceTable, keep_table
 from surplus.engine.kernels.registry import LIBRARIES, open_library
 from surplus.engine.planning.load_params import LoadParams
 
-HERE = "openvino 1.2.3"
+TABLE = ConformanceTable("openvino", "1.2.3", instruction_set(), {})
+HERE = f"openvino 1.2.3 {TABLE.digest}"
 
 
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
+def untried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = openvino.Installed(Path("/libopenvino_c.so"), "1.2.3")
     monkeypatch.setattr(openvino, "_found", lambda _: found)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+@pytest.fixture
+def here(untried: None) -> None:
+    keep_table(TABLE)
 
 
 @pytest.fixture
@@ -43,6 +53,39 @@ def test_a_stored_plan_depends_on_the_libraries_that_may_be_used() -> None:
     assert asked["openvino"].text == f"only {HERE}"
     assert LoadParams(kernels="auto").plan_options() == {"kernels": HERE}
     assert LoadParams(kernels="onnxruntime").plan_options() == {}
+
+
+@pytest.mark.usefixtures("untried")
+def test_without_a_table_auto_goes_on_and_has_one_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[tuple[str, str]] = []
+    monkeypatch.setattr(tables, "make_in_background", lambda *asked: begun.append(asked))
+    assert AskedKernels.parse("auto").versions == {}
+    assert begun == [("openvino", "1.2.3")]
+    keep_table(TABLE)
+    assert AskedKernels.parse("auto").versions == {"openvino": "1.2.3"}
+    assert len(begun) == 1
+
+
+@pytest.mark.usefixtures("untried")
+def test_a_library_that_is_named_gets_its_table_at_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(tables, "make_table", lambda *_: TABLE)
+    assert AskedKernels.parse("openvino").text == f"only {HERE}"
+    assert "was never tried on processors like this one" in caplog.text
+    caplog.clear()
+    AskedKernels.parse("openvino")
+    assert caplog.text == ""
+
+
+@pytest.mark.usefixtures("untried")
+def test_a_library_whose_table_cannot_be_made_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> ConformanceTable:
+        raise RuntimeLibraryError("no such file")
+
+    monkeypatch.setattr(tables, "make_table", failing)
+    with pytest.raises(ConfigError, match="no conformance table: no such file"):
+        AskedKernels.parse("openvino")
 
 
 @pytest.mark.usefixtures("nowhere")

@@ -100,14 +100,14 @@ class _Spoilt:
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Zeros for wrong answers."""
         found = self._model.run(inputs)
-        return {n: v * 0 for n, v in found.items()} if self._spoils(inputs["x"]) else found
+        return {n: np.zeros_like(v) for n, v in found.items()} if self._spoils(inputs["x"]) else found
 
 
 @pytest.mark.parametrize(
     "spoils",
     [
         lambda x: np.isnan(x).any(),
-        lambda x: np.abs(x[np.isfinite(x)]).max() > 50,
+        lambda x: np.abs(x[np.isfinite(x)]).max() > 30,
         lambda x: len(x) != 3,
     ],
 )
