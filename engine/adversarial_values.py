@@ -36,8 +36,9 @@ def finite_numbers(dtype: Any) -> Array:
     if kind.kind in "iu":
         return _whole_numbers(kind)
     with np.errstate(over="ignore"):
-        numbers = np.array(_FINITE).astype(kind)
-    return numbers[np.isfinite(numbers)]
+        numbers: Array = np.array(_FINITE).astype(kind)
+    found: Array = numbers[np.isfinite(numbers)]
+    return found
 
 
 def _whole_numbers(kind: np.dtype[Any]) -> Array:

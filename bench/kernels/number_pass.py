@@ -26,12 +26,12 @@ _QUERIES_S = 1.0
 def row(name: str) -> dict[str, float | str | bool]:
     """Measure one model: nanoseconds of the pass and of a query."""
     path, inputs = built(name)
-    values = [to_value(array) for array in inputs.values()]
-    pass_ns = _core.number_pass_ns(values, _ROUNDS)
     with tempfile.TemporaryDirectory() as cache:
         asked = {"cache": cache, "kernels": "onnxruntime", "tune": "background"}
         with surplus.load(path, inputs=inputs, **asked) as model:
             query_ns = _median_ns(lambda: model.run(inputs))
+        values = [to_value(array) for array in inputs.values()]
+        pass_ns = _core.number_pass_ns(values, _ROUNDS)
     limit_ns = max(_SHARE * query_ns, _LEAST_NS)
     size = sum(value.nbytes for value in values)
     return {

@@ -100,7 +100,9 @@ class _Spoilt:
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Zeros for wrong answers."""
         found = self._model.run(inputs)
-        return {n: np.zeros_like(v) for n, v in found.items()} if self._spoils(inputs["x"]) else found
+        return (
+            {n: np.zeros_like(v) for n, v in found.items()} if self._spoils(inputs["x"]) else found
+        )
 
 
 @pytest.mark.parametrize(

@@ -176,8 +176,19 @@ def _regions() -> Iterator[Case]:
             )
     rois = np.array([[0, 0, 4, 4], [1, 1, 7, 6]], np.float32)
     for mode in ("avg", "max"):
-        attributes = {"output_height": 3, "output_width": 3, "mode": mode, "sampling_ratio": 2}
-        node = Node("RoiAlign", (rois, np.array([0, 1], np.int64)), attributes, ("float32",), 16)
+        sizes: dict[str, Any] = {
+            "output_height": 3,
+            "output_width": 3,
+            "mode": mode,
+            "sampling_ratio": 2,
+        }
+        node = Node(
+            "RoiAlign",
+            (rois, np.array([0, 1], np.int64)),
+            {**sizes, "mode": mode},
+            ("float32",),
+            16,
+        )
         yield case(node, _images("float32"), ROW)
     boxes = np.array([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3], [0, 2, 1, 3]]], np.float32)
     scores = np.array([[[0.9, 0.75, 0.6, 0.6]]], np.float32)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -85,8 +84,8 @@ def _ordered(kind: str) -> Iterator[Case]:
     count = np.array([3], np.int64)
     for largest in (0, 1):
         for axis in (2, 0):
-            attributes: Mapping[str, Any] = {"axis": axis, "largest": largest}
-            node = Node("TopK", (count,), attributes, (kind, "int64"))
+            order = {"axis": axis, "largest": largest}
+            node = Node("TopK", (count,), order, (kind, "int64"))
             yield case(node, _rows(kind), EXACT)
     numbers = ordinary_numbers(_SHAPE, kind, 1)
     asked = [(numbers, np.array([k], np.int64)) for k in (1, 6, 3, 1)]
