@@ -10,7 +10,7 @@ import pytest
 from surplus.engine.errors import ConfigError, RuntimeLibraryError
 from surplus.engine.kernels import openvino
 from surplus.engine.kernels.asked import AskedKernels, kernels_by_default
-from surplus.engine.kernels.conformance import here as tables
+from surplus.engine.kernels.conformance import background, making
 from surplus.engine.kernels.conformance.instruction_set import instruction_set
 from surplus.engine.kernels.conformance.table import ConformanceTable, keep_table
 from surplus.engine.kernels.registry import LIBRARIES, open_library
@@ -58,7 +58,7 @@ def test_a_stored_plan_depends_on_the_libraries_that_may_be_used() -> None:
 @pytest.mark.usefixtures("untried")
 def test_without_a_table_auto_goes_on_and_has_one_made(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[tuple[str, str]] = []
-    monkeypatch.setattr(tables, "make_in_background", lambda *asked: begun.append(asked))
+    monkeypatch.setattr(background, "make_in_background", lambda *asked: begun.append(asked))
     assert AskedKernels.parse("auto").versions == {}
     assert begun == [("openvino", "1.2.3")]
     keep_table(TABLE)
@@ -70,7 +70,7 @@ def test_without_a_table_auto_goes_on_and_has_one_made(monkeypatch: pytest.Monke
 def test_a_library_that_is_named_gets_its_table_at_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(tables, "make_table", lambda *_: TABLE)
+    monkeypatch.setattr(making, "make_table", lambda *_: TABLE)
     assert AskedKernels.parse("openvino").text == f"only {HERE}"
     assert "was never tried on processors like this one" in caplog.text
     caplog.clear()
@@ -83,7 +83,7 @@ def test_a_library_whose_table_cannot_be_made_is_refused(monkeypatch: pytest.Mon
     def failing(*_: object) -> ConformanceTable:
         raise RuntimeLibraryError("no such file")
 
-    monkeypatch.setattr(tables, "make_table", failing)
+    monkeypatch.setattr(making, "make_table", failing)
     with pytest.raises(ConfigError, match="no conformance table: no such file"):
         AskedKernels.parse("openvino")
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 
 from surplus.engine.errors import ConfigError, RuntimeLibraryError
-from surplus.engine.kernels.conformance.background import make_in_background
-from surplus.engine.kernels.conformance.making import make_table
 from surplus.engine.kernels.conformance.table import keep_table
 from surplus.engine.kernels.registry import LIBRARIES, table_of, version_of
 
@@ -22,7 +20,9 @@ def is_known_here(library: str) -> bool:
         return False
     if table_of(library) is not None:
         return True
-    make_in_background(library, version_of(library))
+    from surplus.engine.kernels.conformance import background  # few loads begin a process
+
+    background.make_in_background(library, version_of(library))
     return False
 
 
@@ -37,6 +37,8 @@ def require_table(library: str) -> None:
     described = LIBRARIES[library]
     if described.is_provider or table_of(library) is not None:
         return
+    from surplus.engine.kernels.conformance import making  # cases need onnx, loads do not
+
     version = version_of(library)
     _log.warning(
         "%s %s was never tried on processors like this one: what it computes as ONNX says is found"
@@ -45,6 +47,6 @@ def require_table(library: str) -> None:
         version,
     )
     try:
-        keep_table(make_table(library, version))
+        keep_table(making.make_table(library, version))
     except (RuntimeLibraryError, OSError) as error:
         raise ConfigError(f"kernels {library!r}: no conformance table: {error}") from error

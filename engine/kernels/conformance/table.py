@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from surplus.engine.kernels.conformance.instruction_set import instruction_set
 EDITION = 1
 """Of the cases and of how they are compared: a table of another edition is none."""
 
+SHIPPED = Path(__file__).parent / "tables"
 _FOLDER = "kernels"
 
 
@@ -81,7 +81,7 @@ def file_name(library: str, version: str, instructions: str) -> str:
 
 @functools.cache
 def _shipped(library: str, version: str, instructions: str) -> ConformanceTable | None:
-    file = resources.files(__package__) / "tables" / file_name(library, version, instructions)
+    file = SHIPPED / file_name(library, version, instructions)
     return ConformanceTable.from_json(file.read_text()) if file.is_file() else None
 
 

@@ -6,17 +6,15 @@ import sys
 from pathlib import Path
 
 from surplus.engine.kernels.conformance.making import make_table
-from surplus.engine.kernels.conformance.table import file_name
+from surplus.engine.kernels.conformance.table import SHIPPED, file_name
 from surplus.engine.kernels.registry import version_of
-
-_FOLDER = Path(__file__).parent / "tables"
 
 
 def main() -> None:
     """Make the table of the version that is installed, on this processor."""
     (library,) = sys.argv[1:]
     table = make_table(library, version_of(library))
-    file = _FOLDER / file_name(library, table.version, table.instructions)
+    file = SHIPPED / file_name(library, table.version, table.instructions)
     file.write_text(table.to_json() + "\n")
     print(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file)
 
