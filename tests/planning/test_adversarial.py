@@ -17,7 +17,7 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.examples.adversarial import adversarial_inputs, free_whole_inputs, other_sizes
 from surplus.engine.planning.answer_check import AnswerCheck
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.model import Model
+from surplus.engine.runtime.planned_model import PlannedModel
 from tests.constant_costs import constant_problem, sliced_plan
 
 SPECS = parse_devices("cpu:2")
@@ -92,7 +92,7 @@ def test_whole_numbers_are_beyond_what_float32_tells_apart(tmp_path: Path) -> No
 class _Spoilt:
     """A model that answers wrongly where ``spoils`` says so."""
 
-    def __init__(self, model: Model, spoils: Any) -> None:
+    def __init__(self, model: PlannedModel, spoils: Any) -> None:
         self._model = model
         self._spoils = spoils
         self.plan = model.plan
@@ -117,15 +117,19 @@ def test_a_plan_that_is_wrong_on_such_inputs_alone_is_dropped(
     tmp_path: Path, spoils: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     graph = _graph(tmp_path, RELU)
-    model = Model(graph, sliced_plan(graph, constant_problem(graph, SPECS), 2), machine_for(SPECS))
+    model = PlannedModel(
+        graph, sliced_plan(graph, constant_problem(graph, SPECS), 2), machine_for(SPECS)
+    )
     given = {"x": np.random.default_rng(0).standard_normal((3, 8)).astype(np.float32)}
     assert AnswerCheck(graph, given, SPECS).accepts(model)
     caplog.clear()
     with caplog.at_level(logging.WARNING):
-        assert not AnswerCheck(graph, given, SPECS).accepts(cast("Model", _Spoilt(model, spoils)))
+        assert not AnswerCheck(graph, given, SPECS).accepts(
+            cast("PlannedModel", _Spoilt(model, spoils))
+        )
     assert "answers wrongly and is dropped" in caplog.text
     unasked = AnswerCheck(graph, given, SPECS, is_adversarial=False)
-    assert unasked.accepts(cast("Model", _Spoilt(model, spoils)))
+    assert unasked.accepts(cast("PlannedModel", _Spoilt(model, spoils)))
 
 
 def test_inputs_that_the_model_refuses_are_left_out(tmp_path: Path) -> None:
@@ -135,7 +139,9 @@ def test_inputs_that_the_model_refuses_are_left_out(tmp_path: Path) -> None:
         + ",".join(["1"] * 24)
         + "}> { z = Add(x, k) y = ReduceMax<axes=[0]>(z) }",
     )
-    model = Model(graph, sliced_plan(graph, constant_problem(graph, SPECS), 2), machine_for(SPECS))
+    model = PlannedModel(
+        graph, sliced_plan(graph, constant_problem(graph, SPECS), 2), machine_for(SPECS)
+    )
     check = AnswerCheck(graph, {"x": np.ones((3, 8), np.float32)}, SPECS)
     assert check.accepts(model)
     assert check.note()["difference"] == 0

@@ -9,9 +9,11 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import subprocess
 import sys
 import threading
+
+from surplus.engine.detached_process import DetachedProcess
+from surplus.engine.interpreter import find_interpreter
 
 _log = logging.getLogger(__name__)
 
@@ -42,15 +44,14 @@ class BackgroundMaking:
         self._ending = threading.Event()
         self._threads: dict[str, threading.Thread] = {}
         self._owner = os.getpid()
-        self._children: set[subprocess.Popen[bytes]] = set()
+        self._children: set[DetachedProcess] = set()
 
     def begin(self, library: str, version: str) -> bool:
         """Make a library's table unless that was begun; whether it is begun now.
 
-        Nothing is in a frozen program: there ``sys.executable`` is the program, which would start
-        itself.
+        Nothing is where no interpreter can be started, as in a frozen program.
         """
-        if getattr(sys, "frozen", False) or not sys.executable or os.getpid() != self._owner:
+        if find_interpreter() is None or os.getpid() != self._owner:
             return False
         with self._lock:
             if library in self._threads or self._ending.is_set():
@@ -76,24 +77,18 @@ class BackgroundMaking:
     def _make(self, library: str, version: str) -> None:
         if self._ending.wait(self._grace_s):
             return
-        command = [sys.executable, "-c", self._start.replace("PATH", repr(sys.path))]
-        pipe, none = subprocess.PIPE, subprocess.DEVNULL
+        interpreter = find_interpreter()
         with self._lock:
-            if self._ending.is_set():
+            if interpreter is None or self._ending.is_set():
                 return
-            child = subprocess.Popen(
-                [*command, library, version],
-                stdin=pipe,
-                stdout=none,
-                stderr=none,
-                start_new_session=True,
-            )
+            start = self._start.replace("PATH", repr(sys.path))
+            child = DetachedProcess([interpreter, "-c", start, library, version])
             self._children.add(child)
         with child:
             child.wait()
-        with self._lock:
-            self._children.discard(child)
-        _log.info("the conformance table of %s: code %s", library, child.returncode)
+            with self._lock:
+                self._children.discard(child)
+        _log.info("%s: the child that made its conformance table has ended", library)
 
 
 _MAKING = BackgroundMaking()
