@@ -76,7 +76,7 @@ def test_a_segment_that_does_not_end_is_left_out(
         def cancel(self) -> None:
             self._over.set()
 
-    monkeypatch.setattr("surplus.engine.kernels.trial.threading.Timer", OnceItHangs)
+    monkeypatch.setattr("surplus.engine.kernels.library_child.threading.Timer", OnceItHangs)
     assert _tried(tmp_path, "hangs", "a") == ["a"]
     assert "did not end in time" in caplog.text
 
