@@ -52,7 +52,7 @@ def test_a_stored_plan_depends_on_the_libraries_that_may_be_used() -> None:
     assert asked["onnxruntime"].text == ""
     assert asked["openvino"].text == f"only {HERE}"
     assert LoadParams(kernels="auto").plan_options() == {"kernels": HERE}
-    assert LoadParams(kernels="onnxruntime").plan_options() == {}
+    assert LoadParams(kernels="onnxruntime").plan_options() == {"keeps_bits": True}
 
 
 @pytest.mark.usefixtures("untried")
