@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -106,6 +107,9 @@ def _loaded(job: LoadJob) -> PlannedModel:
     params = job.params
     load_runtime()
     close_lost(params)
+    model = _opened_again(job)
+    if model is not None:
+        return model
     graph = _known(job.path, params)
     sizes = None
     if graph is not None:
@@ -114,7 +118,7 @@ def _loaded(job: LoadJob) -> PlannedModel:
 
         sizes = inputs_in_question(graph, job.path, job.inputs)
         if sizes is not None and params.uses_stored:
-            model = open_stored(job.planning(graph, sizes))
+            model = open_stored(job.planning(graph, sizes), job)
             if model is not None:
                 _measure_again(model, job)
                 return model
@@ -131,6 +135,18 @@ def _loaded(job: LoadJob) -> PlannedModel:
     from surplus.engine.pipeline.making import make  # all of ONNX and of planning
 
     return make(job, known=None if sizes is None else graph)
+
+
+def _opened_again(job: LoadJob) -> PlannedModel | None:
+    """By a plan that this process has opened for the same load before, of unchanged files."""
+    opening = sys.modules.get("surplus.engine.pipeline.opening")
+    if opening is None:  # it has opened none
+        return None
+    known = opening.OPENED.find(job)
+    model = None if known is None else opening.open_read(known.job, known.stored, is_prepacked=True)
+    if model is not None:
+        _measure_again(model, job)
+    return model
 
 
 def _measure_again(model: PlannedModel, job: LoadJob) -> None:

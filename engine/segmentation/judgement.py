@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from surplus.engine.profiling.disturbance import Disturbance
@@ -54,7 +55,13 @@ class RunnerUp:
         PlacementError
             Naming the field that is missing, unknown or of a wrong type.
         """
-        return Plan.from_json(self.plan)
+        return _plan_of(self.plan)
+
+
+@lru_cache(maxsize=256)
+def _plan_of(text: str) -> Plan:
+    """A plan never changes, and a program may load its model again and again."""
+    return Plan.from_json(text)
 
 
 @dataclass(frozen=True)
