@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Self
 
 from surplus.engine import _core
-from surplus.engine.interpreter import CHILD_ENVIRONMENT
+from surplus.engine.interpreter import environment_below
 
 
 class DetachedProcess:
@@ -25,7 +25,7 @@ class DetachedProcess:
     command : sequence of str
         The path of a program, and its arguments.
     environment : mapping of str to str, optional
-        What is set beside this process's own environment, and ``CHILD_ENVIRONMENT``.
+        What is set beside this process's own environment, and how deep it stands.
 
     Raises
     ------
@@ -40,7 +40,7 @@ class DetachedProcess:
         try:
             stdout, written = os.pipe()
             try:
-                whole = {**os.environ, **CHILD_ENVIRONMENT, **(environment or {})}
+                whole = {**os.environ, **environment_below(), **(environment or {})}
                 rows = [os.fsencode(f"{name}={value}") for name, value in whole.items()]
                 program = [os.fsencode(word) for word in command]
                 self.pid, self._ended = _core.start_detached(program, rows, given, written)
@@ -58,9 +58,10 @@ class DetachedProcess:
         self.stdout = open(stdout, "rb")  # noqa: SIM115, PTH123
 
     def kill(self) -> None:
-        """End it; where it has ended, nothing happens."""
-        with suppress(OSError):
-            signal.pidfd_send_signal(self._ended, signal.SIGKILL)
+        """End it and what it has forked; where it has ended, nothing happens."""
+        if not self.wait(0):
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)  # it leads a session
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Whether it has ended; waits until then, or for so long."""

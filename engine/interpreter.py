@@ -9,10 +9,11 @@ from functools import lru_cache
 
 _NAME = re.compile(r"(python|pypy)[0-9.]*[a-z]?(\.exe)?", re.IGNORECASE)
 
-_CHILD = "SURPLUS_CHILD"
-"""Set in the environment of children, which start none themselves."""
+_DEPTH = "SURPLUS_DEPTH"
+"""Set in the environment of processes that the engine starts: how many stand above each."""
 
-CHILD_ENVIRONMENT = {_CHILD: "1"}
+_DEEPEST = 2
+"""What measures a model tries libraries of kernels in processes of its own, which start none."""
 
 
 def find_interpreter() -> str | None:
@@ -21,9 +22,20 @@ def find_interpreter() -> str | None:
     In a frozen program, and in one that embeds Python, ``sys.executable`` is that program: to start
     it anew would start another one like it, which loads its models, and so on without end.
     """
-    if getattr(sys, "frozen", False) or _CHILD in os.environ:
+    if getattr(sys, "frozen", False) or depth() >= _DEEPEST:
         return None
     return _as_python(sys.executable)
+
+
+def depth() -> int:
+    """How many processes of the engine stand above this one; 0 in a user's program."""
+    said = os.environ.get(_DEPTH, "0")
+    return int(said) if said.isdecimal() else _DEEPEST
+
+
+def environment_below() -> dict[str, str]:
+    """What the environment of a process that this one starts has beside its own."""
+    return {_DEPTH: str(depth() + 1)}
 
 
 @lru_cache(maxsize=8)

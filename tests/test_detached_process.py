@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from pathlib import Path
 
 import pytest
 
 from surplus.engine.detached_process import DetachedProcess
-from surplus.engine.interpreter import CHILD_ENVIRONMENT
 
 ECHO = "import sys; sys.stdout.write(sys.stdin.read())"
 WAITS = "import sys; print('there', flush=True); sys.stdin.read()"
@@ -44,11 +44,20 @@ def test_it_is_killed_at_the_end_of_the_block() -> None:
     assert process.stdout.closed
 
 
-def test_its_environment_says_whose_it_is() -> None:
-    said = f"import os; print({list(CHILD_ENVIRONMENT)!r}, os.environ['OWN'])"
-    code = f"{said}; assert all(name in os.environ for name in {list(CHILD_ENVIRONMENT)!r})"
+def test_its_environment_says_how_deep_it_is() -> None:
+    code = "import os; print(os.environ['SURPLUS_DEPTH'], os.environ['OWN'])"
     with DetachedProcess([sys.executable, "-c", code], {"OWN": "thing"}) as process:
-        assert process.stdout.read().decode().endswith("thing\n")
+        assert process.stdout.read() == b"1 thing\n"
+
+
+def test_what_it_has_forked_ends_with_it() -> None:
+    code = "import os, time; os.fork(); print(os.getpid(), flush=True); time.sleep(600)"
+    with DetachedProcess([sys.executable, "-c", code]) as process:
+        forked = [os.pidfd_open(int(process.stdout.readline())) for _ in range(2)]
+        process.kill()
+        for ended in forked:
+            assert select.select([ended], [], [], 60)[0]
+            os.close(ended)
 
 
 def test_descriptors_do_not_leak_into_it(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from surplus.engine.interpreter import CHILD_ENVIRONMENT, find_interpreter
+from surplus.engine.interpreter import depth, environment_below, find_interpreter
 
 
 def test_it_is_the_one_that_runs() -> None:
@@ -44,7 +44,13 @@ def test_a_frozen_program_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_interpreter() is None
 
 
-def test_a_child_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in CHILD_ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
+def test_what_a_child_starts_starts_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for _ in range(3):
+        found.append((depth(), find_interpreter() is not None))
+        for name, value in environment_below().items():
+            monkeypatch.setenv(name, value)
+    assert found == [(0, True), (1, True), (2, False)]
+    for name in environment_below():
+        monkeypatch.setenv(name, "deep")
     assert find_interpreter() is None

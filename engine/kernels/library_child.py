@@ -1,13 +1,25 @@
-"""A child process in which a library of kernels is tried: what ends a process ends that one."""
+"""A process in which a library of kernels is tried: what ends a process ends that one."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import threading
 from collections.abc import Mapping
 from typing import Any
+
+from surplus.engine.detached_process import DetachedProcess
+
+_SUPERVISED = """
+import os, sys
+child = os.fork()
+if child == 0:
+    exec(sys.argv[1])
+    os._exit(0)
+status = os.waitpid(child, 0)[1]
+print('{"exit": %d}' % os.waitstatus_to_exitcode(status), flush=True)
+"""
+"""Says how what it executes in a fork has ended: nobody else can wait for that."""
 
 
 class LibraryChild:
@@ -31,16 +43,10 @@ class LibraryChild:
         self.end = ""
         """How it ended there."""
 
-    def lines(self, time_s: float) -> list[dict[str, Any]]:
+    def lines(self, interpreter: str, time_s: float) -> list[dict[str, Any]]:
         """All that it says; it is ended when the time is over."""
-        pipe = subprocess.PIPE
-        command = [sys.executable, "-c", self._start]
         said: list[dict[str, Any]] = []
-        with subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
-        ) as child:
-            assert child.stdin, "it is a pipe"
-            assert child.stdout, "it is a pipe"
+        with DetachedProcess([interpreter, "-c", _SUPERVISED, self._start]) as child:
             over = threading.Event()
 
             def end() -> None:
@@ -57,8 +63,10 @@ class LibraryChild:
                 over.set()
             finally:
                 timer.cancel()
-                child.kill()
         self.begun = next((line["begun"] for line in reversed(said) if "begun" in line), None)
-        took = "did not end in time" if over.is_set() else f"ended with code {child.returncode}"
-        self.end = took
+        code = said.pop()["exit"] if said and "exit" in said[-1] else None
+        if code is None:
+            self.end = "did not end in time" if over.is_set() else "was ended"
+        else:
+            self.end = f"ended with code {code}"
         return said

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from surplus.engine.interpreter import find_interpreter
 from surplus.engine.kernels.library_child import LibraryChild
 
 _log = logging.getLogger(__name__)
@@ -107,10 +108,14 @@ def try_segments(
     folder : Path
         Where to keep inputs and what was compiled; the caller's to remove.
     time_s : float
-        For each child.
+        For each child; there is none where no Python can be started (interpreter.py).
     start : str
         What its interpreter executes; ``PATH`` stands for where modules are found.
     """
+    interpreter = find_interpreter()
+    if interpreter is None:
+        _log.warning("%s is not tried: there is no Python to start a process with", library)
+        return {}
     questions = {i: _question(segment, folder, i) for i, segment in enumerate(segments)}
     found: dict[int, TriedSegment] = {}
     for _ in range(_MOST_CHILDREN):
@@ -118,7 +123,7 @@ def try_segments(
             break
         order = list(questions)
         child = LibraryChild({"library": library, "segments": [questions[i] for i in order]}, start)
-        for line in child.lines(time_s):
+        for line in child.lines(interpreter, time_s):
             if "refused" in line:
                 _log.warning("%s", line["refused"])
                 return {}

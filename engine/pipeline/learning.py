@@ -29,7 +29,7 @@ from surplus.engine.detached_process import DetachedProcess
 from surplus.engine.devices import after_fork
 from surplus.engine.dfg.known_graph import known_graph
 from surplus.engine.errors import EngineError, one_line
-from surplus.engine.interpreter import find_interpreter
+from surplus.engine.interpreter import depth, find_interpreter
 from surplus.engine.pipeline.idle_moment import IdleParams, IdleWatch, Moment
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.planned_model import PlannedModel
@@ -224,7 +224,7 @@ def learn(
         Whether a stored plan ends it, or is what is to be compared anew.
     """
     job = LearningJob(weakref.ref(model), path, params, inputs, tune)
-    if find_interpreter() is None:
+    if depth() or find_interpreter() is None:
         job.over.set()
         return job
     finalizer = weakref.finalize(model, _forget, job, os.getpid())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -92,3 +93,17 @@ def test_a_library_that_cannot_be_loaded_is_tried_once(
 
 def test_a_library_that_always_ends_is_not_tried_for_ever(tmp_path: Path) -> None:
     assert _tried(tmp_path, *["crashes"] * 12, "a") == []
+
+
+def test_where_there_is_no_python_none_is_tried(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert _tried(tmp_path, "a") == []
+    assert "openvino is not tried: there is no Python" in caplog.text
+
+
+def test_no_child_is_left_to_wait_for(tmp_path: Path) -> None:
+    assert _tried(tmp_path, "a", "crashes", "b") == ["a", "b"]
+    own = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text()
+    assert not own.split()

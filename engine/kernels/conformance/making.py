@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surplus.engine.errors import RuntimeLibraryError
+from surplus.engine.interpreter import find_interpreter
 from surplus.engine.kernels.conformance.cases import Case, all_cases
 from surplus.engine.kernels.conformance.held import Held
 from surplus.engine.kernels.conformance.instruction_set import instruction_set
@@ -42,8 +43,11 @@ def make_table(
     Raises
     ------
     RuntimeLibraryError
-        If the library cannot be opened, or ends every child.
+        If the library cannot be opened, or ends every child, or none can be started.
     """
+    interpreter = find_interpreter()
+    if interpreter is None:
+        raise RuntimeLibraryError("there is no Python to start a process with")
     cases = all_cases()
     left = list(range(len(cases)))
     answers: dict[int, Mapping[str, bool]] = {}
@@ -52,7 +56,7 @@ def make_table(
             return ConformanceTable(library, version, instruction_set(), _rows(cases, answers))
         question = {"library": library, "cases": left, "is_idle": is_idle}
         child = LibraryChild(question, start)
-        lines = child.lines(_MOST_S)
+        lines = child.lines(interpreter, _MOST_S)
         _require_open(lines)
         answers |= {line["done"]: line["held"] for line in lines if "done" in line}
         if child.begun is not None and child.begun not in answers:
