@@ -57,7 +57,7 @@ def open_first(
     machine, recovery = machine_of(params), recovery_of(params)
     model = PlannedModel(unread.graph, unread.plan, machine, params.departure(), recovery)
     (segment,) = unread.plan.segments
-    if segment.width > 1:
+    if unread.pool.are_workers_asleep:  # else many models share a pool, or it has one lane
         reopen = partial(open_asleep, path, segment.width)
         model.try_beside(lambda plan, switch: FirstWidth(model, plan, switch, unread.pool, reopen))
     return model

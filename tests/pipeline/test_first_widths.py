@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surplus.engine import _core
 from surplus.engine.judging.width_choice import WidthParams
 from surplus.engine.pipeline.load import load_planned
 from tests.pipeline.subject import Subject
@@ -53,6 +54,7 @@ def test_a_pool_has_threads_from_when_it_is_woken_and_the_same_bits(
     model = _loaded(subject)
     pool = model._trial._pool
     model.end_trial()
+    assert pool.are_workers_asleep
     asleep = model.run(subject.inputs)
     before = _threads()
     if way == "asked":
@@ -63,7 +65,16 @@ def test_a_pool_has_threads_from_when_it_is_woken_and_the_same_bits(
         assert _threads() == before
         pool.wake_workers_after(1)
         model.run(subject.inputs)
+    assert not pool.are_workers_asleep
     assert _threads() == before + 1, "two lanes: the asker is the other"
     awake = model.run(subject.inputs)
     for name, array in asleep.items():
         np.testing.assert_array_equal(awake[name], array)
+
+
+def test_many_models_share_a_pool_that_never_sleeps(subject: Subject) -> None:
+    _core.expect_wide_sessions(1000, 2)
+    try:
+        assert _loaded(subject)._trial is None
+    finally:
+        _core.expect_wide_sessions(0, 1)

@@ -214,6 +214,10 @@ Parameters
 workers_asleep
     Whether the threads of its pool, where it has one of its own, begin with `wake_workers`.
     Until then whoever asks computes alone, with the same bits.)")
+      .def_prop_ro(
+          "are_workers_asleep",
+          [](const WholeModel& self) { return self.session()->are_workers_asleep(); },
+          "Whether it has a pool of its own whose threads have not begun yet.")
       .def(
           "wake_workers", [](const WholeModel& self) { self.session()->wake_workers(); },
           "Have the threads of its pool help from now on, in a run that is under way, too.")

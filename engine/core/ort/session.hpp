@@ -94,6 +94,9 @@ class InferenceSession {
                     output_names.data(), output_names.size(), outputs);
   }
 
+  [[nodiscard]] bool are_workers_asleep() const noexcept {
+    return workers_ && workers_->are_asleep();
+  }
   /// Of a pool of its own; without one nothing happens.
   void wake_workers() const noexcept {
     if (workers_) workers_->wake();
