@@ -17,6 +17,8 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from surplus.engine import _core
 from surplus.engine.contest.answers import Apart, Expected
 from surplus.engine.contest.wrong_segment import wrong_segment
@@ -135,8 +137,10 @@ class AnswerCheck:
         if not self._expected:
             return None
         least = least_allowed(self._graph, model.plan)
-        first = Apart()
+        first, is_elsewhere = Apart(), _leaves_cpu(model.plan)
         for number, (inputs, expected) in enumerate(self._expected):
+            if is_elsewhere and not _is_finite(inputs):
+                continue  # other processors' kernels lose NaN, as ONNX Runtime runs them too
             apart = expected.against(model.run(inputs), least)
             if apart.is_beyond:
                 self._asked = inputs
@@ -218,6 +222,11 @@ def least_allowed(graph: Graph, plan: Plan) -> float:
     if _leaves_cpu(plan):
         allowed.append(_LEAST_ELSEWHERE)
     return max(allowed, default=0.0)
+
+
+def _is_finite(inputs: Mapping[str, Any]) -> bool:
+    arrays = [value for value in inputs.values() if isinstance(value, np.ndarray)]
+    return all(np.isfinite(array).all() for array in arrays if array.dtype.kind == "f")
 
 
 def _quantises(op_type: str) -> bool:

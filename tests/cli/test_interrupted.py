@@ -1,4 +1,4 @@
-"""Ctrl-C ends every verb, and a load, of a model that never answers."""
+"""Ctrl-C ends every verb, a load and a query, of a model that never answers."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ WAIT_S = 60
 
 _VERB = ["-c", "from surplus.engine.cli.main import main; raise SystemExit(main())"]
 _LOAD = "import sys, surplus; surplus.load(sys.argv[1], 'cpu:2', tune={tune!r})"
+_QUERY = ".submit({'x': __import__('numpy').zeros(1, 'int64')}).result()"
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def endless(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 COMMANDS = {
     "load": ["-c", _LOAD.format(tune="now"), "MODEL"],
-    "load, in the background": ["-c", _LOAD.format(tune="background"), "MODEL"],
+    "query": ["-c", _LOAD.format(tune="off") + _QUERY, "MODEL"],
     "run": [*_VERB, "run", "MODEL", "--devices", "cpu:2"],
     "tune": [*_VERB, "tune", "MODEL", "--devices", "cpu:2", "--time", "5"],
     "profile": [*_VERB, "profile", "MODEL", "--devices", "cpu:2", "-o", "OUT"],
