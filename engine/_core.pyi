@@ -295,6 +295,10 @@ class WholeModel:
             Until then whoever asks computes alone, with the same bits.
         """
 
+    @property
+    def are_workers_asleep(self) -> bool:
+        """Whether it has a pool of its own whose threads have not begun yet."""
+
     def wake_workers(self) -> None:
         """Have the threads of its pool help from now on, in a run that is under way, too."""
 

@@ -15,7 +15,7 @@ from surplus.engine.dfg.not_finite import may_make
 from surplus.engine.dfg.operands import element_type, open_parameters
 from surplus.engine.dfg.whole_numbers import computes_whole_numbers
 from surplus.engine.element_type import ElementType
-from surplus.engine.kernels.conformance.held import Held, types_text
+from surplus.engine.kernels.conformance.aspect import Aspect, types_text
 from surplus.engine.kernels.conformance.table import ConformanceTable
 from surplus.engine.kernels.registry import LIBRARIES, table_of
 
@@ -67,9 +67,9 @@ def may_run(graph: Graph, library: str, tasks: Iterable[int]) -> bool:
 
 def _conforms(graph: Graph, task: GraphTask, table: ConformanceTable) -> bool:
     types = _types(graph, task)
-    if open_parameters(graph, task) and not table.holds(task.op_type, types, Held.SIZES):
+    if open_parameters(graph, task) and not table.holds(task.op_type, types, Aspect.SIZES):
         return False
-    return table.holds(task.op_type, types, Held.FINITE)
+    return table.holds(task.op_type, types, Aspect.FINITE)
 
 
 def _keeps_what_is_not_finite(
@@ -80,11 +80,11 @@ def _keeps_what_is_not_finite(
     for task in rows:  # in a topological order
         types = _types(graph, task)
         if doubtful.intersection(task.inputs):
-            if not table.holds(task.op_type, types, Held.SPECIAL):
+            if not table.holds(task.op_type, types, Aspect.SPECIAL):
                 return False
             doubtful.update(task.outputs)
         if may_make(graph, task, graph.value_bounds):
-            if not table.holds(task.op_type, types, Held.MADE):
+            if not table.holds(task.op_type, types, Aspect.MADE):
                 return False
             doubtful.update(task.outputs)
     return True

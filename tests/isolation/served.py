@@ -38,15 +38,20 @@ class Serving:
         self.said = ""
         self.address = ""
         self.http_address = ""
+        self._saying = threading.Lock()
         for stream in (process.stdout, process.stderr):
             threading.Thread(target=self._hear, args=(stream,), daemon=True).start()
 
     def _hear(self, stream) -> None:
         for line in stream:
-            self.said += line
+            with self._saying:  # else a line of one stream may be lost to one of the other
+                self.said += line
 
     def wait_for(self, pattern: str) -> re.Match[str]:
-        found = until(lambda: re.search(pattern, self.said) or self.process.poll() is not None)
+        try:
+            found = until(lambda: re.search(pattern, self.said) or self.process.poll() is not None)
+        except AssertionError as error:
+            raise AssertionError(f"{pattern!r} was not said: {self.said}") from error
         assert isinstance(found, re.Match), self.said
         return found
 

@@ -75,7 +75,7 @@ def test_a_query_is_drawn_without_what_its_process_ran(serving: Serving) -> None
 def test_all_of_the_log_is_json(serving: Serving) -> None:
     with serving.client() as client:
         ask(client, "negated", 3)
-    serving.wait_for(r'"took_ms": ')
+    serving.wait_for(r'"model": "negated".*"took_ms": |"took_ms": .*"model": "negated"')
     addresses = "serving", "query", "HTTP", "metrics"  # which are said on standard output
     lines = [one for one in serving.said.splitlines() if not one.startswith(addresses)]
     found = [json.loads(line) for line in lines]

@@ -12,7 +12,7 @@ import onnx
 import pytest
 
 import surplus
-from surplus.engine.kernels.conformance.held import Held
+from surplus.engine.kernels.conformance.aspect import Aspect
 from surplus.engine.kernels.conformance.making import make_table
 from surplus.engine.kernels.conformance.table import find_table
 from surplus.engine.kernels.registry import installed
@@ -165,9 +165,9 @@ def test_the_table_that_is_shipped_says_what_it_should() -> None:
         pytest.skip("no table of this version on this processor")
     floats = "float32->float32"
     for operator in ("MatMul", "Conv", "Add", "Mul", "Relu", "Reshape", "Transpose", "MaxPool"):
-        assert table.holds(operator, floats, Held.FINITE), operator
-    assert not table.holds("Tile", floats, Held.SIZES)
-    assert not table.holds("Relu", floats, Held.SPECIAL)
+        assert table.holds(operator, floats, Aspect.FINITE), operator
+    assert not table.holds("Tile", floats, Aspect.SIZES)
+    assert not table.holds("Relu", floats, Aspect.SPECIAL)
 
 
 @pytest.mark.slow

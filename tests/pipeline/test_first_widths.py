@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,12 @@ def test_a_pool_has_threads_from_when_it_is_woken_and_the_same_bits(
 def test_many_models_share_a_pool_that_never_sleeps(subject: Subject) -> None:
     _core.expect_wide_sessions(1000, 2)
     try:
-        assert _loaded(subject)._trial is None
+        first = _loaded(subject)  # which has a pool of its own: as many threads as cores are left
+        shutil.copy(subject.path, subject.path.with_name("other.onnx"))
+        other = load_planned(
+            subject.path.with_name("other.onnx"), cache=subject.cache, devices="cpu:2", tune="off"
+        )
+        assert (first._trial is None, other._trial is None) == (False, True)
+        assert other.run(subject.inputs).keys() == first.run(subject.inputs).keys()
     finally:
         _core.expect_wide_sessions(0, 1)

@@ -52,5 +52,5 @@ def test_a_stored_plan_is_that_of_its_limit(dlrm):
 def test_a_limit_that_is_no_size_is_refused():
     with pytest.raises(ConfigError, match="size '4gb' is not understood"):
         LoadParams(gpu_memory="4gb")
-    assert LoadParams(gpu_memory="4GiB").plan_options() == {"gpu_memory": 4 << 30}
-    assert LoadParams().plan_options() == {}
+    assert LoadParams(gpu_memory="4GiB").plan_options()["gpu_memory"] == 4 << 30
+    assert "gpu_memory" not in LoadParams().plan_options()

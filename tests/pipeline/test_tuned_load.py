@@ -83,9 +83,7 @@ def test_tuning_begins_with_what_is_stored(subject: Subject) -> None:
     params = LoadParams(devices="cpu:2", cache=subject.cache, tune_s=TUNE_S)
     graph, specs = read_model(subject.path, subject.cache), params.specs()
     by_hand = sliced_plan(graph, constant_problem(graph, specs), 2)
-    path = plan_path(
-        graph, specs, params.placement_policy, params.plan_options(), subject.inputs
-    )
+    path = plan_path(graph, specs, params.placement_policy, params.plan_options(), subject.inputs)
     question = plan_question.question_of(
         graph, specs, params.placement_policy, params.plan_options(), subject.inputs
     )

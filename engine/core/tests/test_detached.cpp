@@ -1,5 +1,6 @@
 #include "isolation/detached.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>

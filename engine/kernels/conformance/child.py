@@ -18,10 +18,10 @@ import numpy as np
 
 from surplus.engine import _core
 from surplus.engine.errors import RuntimeLibraryError, one_line
+from surplus.engine.kernels.conformance.aspect import Aspect
 from surplus.engine.kernels.conformance.cases import Case, all_cases
 from surplus.engine.kernels.conformance.cases.case import Feed
 from surplus.engine.kernels.conformance.comparing import agreement
-from surplus.engine.kernels.conformance.held import Held
 from surplus.engine.kernels.registry import failure_of, open_library
 from surplus.engine.lifeline import end_with_parent
 from surplus.engine.native import open_session
@@ -66,7 +66,7 @@ def asked(library: str, case: Case, folder: Path) -> dict[str, bool]:
         kernel = _compiled(library, file, session, first, next(iter(names.values()))[0])
     except (RuntimeError, ValueError, MemoryError):
         return {str(held): False for held in case.feeds}
-    held: dict[Held, list[bool]] = {}
+    held: dict[Aspect, list[bool]] = {}
     for kind, feeds in case.feeds.items():
         for feed, right in zip(feeds, names[kind], strict=True):
             for found, holds in _compared(kernel, feed, right, case.rounding).items():
@@ -74,9 +74,9 @@ def asked(library: str, case: Case, folder: Path) -> dict[str, bool]:
     return {str(kind): all(rows) for kind, rows in held.items()}
 
 
-def _kind(asked_for: Held, found: Held) -> Held:
+def _kind(asked_for: Aspect, found: Aspect) -> Aspect:
     """Of other inputs than finite ones of the first sizes all of an answer counts."""
-    return found if asked_for is Held.FINITE else asked_for
+    return found if asked_for is Aspect.FINITE else asked_for
 
 
 def _right(session: Any, feed: Feed) -> list[Any]:
@@ -107,11 +107,13 @@ class _Kernel:
         return [from_value(v) for v in self._compiled.run([to_value(feed[n]) for n in self._names])]
 
 
-def _compared(kernel: _Kernel, feed: Feed, right: list[Any], rounding: str) -> Mapping[Held, bool]:
+def _compared(
+    kernel: _Kernel, feed: Feed, right: list[Any], rounding: str
+) -> Mapping[Aspect, bool]:
     try:
         found = kernel.run(feed)
     except (RuntimeError, ValueError, MemoryError):
-        return {Held.FINITE: False, Held.MADE: False}
+        return {Aspect.FINITE: False, Aspect.MADE: False}
     return agreement(found, right, rounding)
 
 

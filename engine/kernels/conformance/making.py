@@ -8,8 +8,8 @@ from typing import Any
 
 from surplus.engine.errors import RuntimeLibraryError
 from surplus.engine.interpreter import find_interpreter
+from surplus.engine.kernels.conformance.aspect import Aspect
 from surplus.engine.kernels.conformance.cases import Case, all_cases
-from surplus.engine.kernels.conformance.held import Held
 from surplus.engine.kernels.conformance.instruction_set import instruction_set
 from surplus.engine.kernels.conformance.table import ConformanceTable
 from surplus.engine.kernels.library_child import LibraryChild
@@ -81,7 +81,7 @@ def _rows(
     asked: dict[tuple[str, str], dict[str, bool]] = {}
     for index, case in enumerate(cases):
         found = asked.setdefault((case.operator, case.types), {})
-        asked_for = {*case.feeds, *([Held.MADE] if Held.FINITE in case.feeds else [])}
+        asked_for = {*case.feeds, *([Aspect.MADE] if Aspect.FINITE in case.feeds else [])}
         for kind in map(str, asked_for):
             found[kind] = found.get(kind, True) and answers[index].get(kind, False)
     rows: dict[str, dict[str, list[str]]] = {}

@@ -13,7 +13,7 @@ from typing import Any
 
 from surplus.engine.cache.private import private_folder, read_private, write_private
 from surplus.engine.cache_folder import cache_folder
-from surplus.engine.kernels.conformance.held import Held
+from surplus.engine.kernels.conformance.aspect import Aspect
 from surplus.engine.kernels.conformance.instruction_set import instruction_set
 
 EDITION = 1
@@ -40,7 +40,7 @@ class ConformanceTable:
     instructions: str
     operators: Mapping[str, Mapping[str, list[str]]]
 
-    def holds(self, operator: str, types: str, kind: Held) -> bool:
+    def holds(self, operator: str, types: str, kind: Aspect) -> bool:
         """Whether an operator of these types was seen to hold."""
         return kind in self.operators.get(operator, {}).get(types, ())
 

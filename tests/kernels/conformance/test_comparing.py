@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from surplus.engine.kernels.conformance.aspect import Aspect
 from surplus.engine.kernels.conformance.comparing import agreement
-from surplus.engine.kernels.conformance.held import Held
 
 NAN, INF = np.nan, np.inf
 
 
 def _agreed(found: Any, right: Any, rounding: str, kind: str = "float32") -> tuple[bool, bool]:
     held = agreement([np.array(found, kind)], [np.array(right, kind)], rounding)
-    return held[Held.FINITE], held[Held.MADE]
+    return held[Aspect.FINITE], held[Aspect.MADE]
 
 
 @pytest.mark.parametrize(

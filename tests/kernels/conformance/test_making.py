@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from surplus.engine.errors import RuntimeLibraryError
+from surplus.engine.kernels.conformance.aspect import Aspect
 from surplus.engine.kernels.conformance.background import BackgroundMaking
 from surplus.engine.kernels.conformance.cases import all_cases
-from surplus.engine.kernels.conformance.held import Held
 from surplus.engine.kernels.conformance.making import make_table
 
-HELD = {str(kind): True for kind in Held}
+HELD = {str(kind): True for kind in Aspect}
 
 _CHILD = f"""
 import json, os, sys
@@ -39,10 +39,10 @@ def test_an_operator_holds_where_all_of_its_cases_do() -> None:
     another = next(i for i, case in enumerate(cases) if case.operator == "Selu")
     table = make_table("mine", "1", start=_child([index], [another]))
     for spoilt in (cases[index], cases[another]):
-        for kind in Held:
+        for kind in Aspect:
             assert not table.holds(spoilt.operator, spoilt.types, kind)
     untouched = next(case for case in cases if case.operator == "Tanh")
-    assert table.holds("Tanh", untouched.types, Held.FINITE)
+    assert table.holds("Tanh", untouched.types, Aspect.FINITE)
 
 
 def test_a_library_that_opens_nowhere_or_ends_every_child_has_no_table() -> None:
@@ -57,7 +57,7 @@ def test_a_library_that_opens_nowhere_or_ends_every_child_has_no_table() -> None
 
 def test_every_operator_is_asked_all_that_its_table_says() -> None:
     """Numbers that are not finite of what computes, sizes of what takes them."""
-    asked: dict[str, set[Held]] = {}
+    asked: dict[str, set[Aspect]] = {}
     for case in all_cases():
         asked.setdefault(case.operator, set()).update(case.feeds)
         first = {name: array.shape for name, array in next(iter(case.feeds.values()))[0].items()}
@@ -67,9 +67,9 @@ def test_every_operator_is_asked_all_that_its_table_says() -> None:
     counts = Counter(case.operator for case in all_cases())
     assert len(counts) > 110
     for operator in ("Relu", "Softmax", "ReduceMax", "TopK", "MaxPool", "Clip", "Greater"):
-        assert Held.SPECIAL in asked[operator]
+        assert Aspect.SPECIAL in asked[operator]
     for operator in ("Tile", "Expand", "Slice", "Reshape", "TopK", "ReduceSum", "OneHot"):
-        assert Held.SIZES in asked[operator]
+        assert Aspect.SIZES in asked[operator]
 
 
 def test_one_child_makes_a_table_in_the_background_and_ends_with_its_process(

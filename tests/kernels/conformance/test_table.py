@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from surplus.engine.kernels.conformance.held import Held
+from surplus.engine.kernels.conformance.aspect import Aspect
 from surplus.engine.kernels.conformance.instruction_set import instruction_set
 from surplus.engine.kernels.conformance.table import (
     ConformanceTable,
@@ -27,10 +27,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_was_not_seen_to_hold_does_not() -> None:
-    assert TABLE.holds("Relu", "float32->float32", Held.FINITE)
-    assert not TABLE.holds("Relu", "float32->float32", Held.SPECIAL)
-    assert not TABLE.holds("Relu", "float16->float16", Held.FINITE)
-    assert not TABLE.holds("Selu", "float32->float32", Held.FINITE)
+    assert TABLE.holds("Relu", "float32->float32", Aspect.FINITE)
+    assert not TABLE.holds("Relu", "float32->float32", Aspect.SPECIAL)
+    assert not TABLE.holds("Relu", "float16->float16", Aspect.FINITE)
+    assert not TABLE.holds("Selu", "float32->float32", Aspect.FINITE)
 
 
 def test_one_that_was_made_here_is_found_by_its_version() -> None:

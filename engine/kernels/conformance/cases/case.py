@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from surplus.engine.kernels.conformance.held import Held, types_text
+from surplus.engine.kernels.conformance.aspect import Aspect, types_text
 
 Array = np.ndarray[Any, Any]
 Feed = Mapping[str, Array]
@@ -31,7 +31,7 @@ class Case:
     types : str
         As ``types_text`` says them.
     model : bytes
-    feeds : mapping of Held to sequence of mapping
+    feeds : mapping of Aspect to sequence of mapping
         Inputs by what they ask for. Those of ``FINITE`` ask for ``MADE``, too.
     rounding : str
     """
@@ -39,12 +39,12 @@ class Case:
     operator: str
     types: str
     model: bytes
-    feeds: Mapping[Held, Sequence[Feed]]
+    feeds: Mapping[Aspect, Sequence[Feed]]
     rounding: str
 
 
 @dataclass(frozen=True)
-class Node:
+class Op:
     """One operator of a case: its type, further inputs, attributes.
 
     Parameters
@@ -68,8 +68,8 @@ def tensor_type(dtype: Any) -> int:
 
 
 def case(
-    node: Node,
-    feeds: Mapping[Held, Sequence[Sequence[Array]]],
+    node: Op,
+    feeds: Mapping[Aspect, Sequence[Sequence[Array]]],
     rounding: str = ELEMENT,
     before: Callable[[str], tuple[list[onnx.NodeProto], str, list[onnx.TensorProto]]] | None = None,
     after: str = "",

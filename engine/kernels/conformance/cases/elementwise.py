@@ -12,17 +12,17 @@ from surplus.engine.adversarial_values import (
     ordinary_numbers,
     with_special_numbers,
 )
+from surplus.engine.kernels.conformance.aspect import Aspect
 from surplus.engine.kernels.conformance.cases.case import (
     EXACT,
     Array,
     Case,
-    Node,
+    Op,
     after_convolution,
     after_product,
     after_scale,
     case,
 )
-from surplus.engine.kernels.conformance.held import Held
 
 _PLAIN = (
     *("Relu", "Sign", "Floor", "Round", "Ceil", "Sqrt", "Exp", "Log", "Tanh", "Sigmoid", "Abs"),
@@ -49,30 +49,30 @@ def elementwise_cases() -> Iterator[Case]:
     yield from _choosing()
 
 
-def _unary(kind: str) -> Iterator[Node]:
+def _unary(kind: str) -> Iterator[Op]:
     scalar = np.dtype(kind).type
     for operator in _PLAIN:
-        yield Node(operator, outputs=(kind,))
-    yield Node("Gelu", outputs=(kind,), opset=20)
-    yield Node("Gelu", attributes={"approximate": "tanh"}, outputs=(kind,), opset=20)
+        yield Op(operator, outputs=(kind,))
+    yield Op("Gelu", outputs=(kind,), opset=20)
+    yield Op("Gelu", attributes={"approximate": "tanh"}, outputs=(kind,), opset=20)
     for operator in ("IsNaN", "IsInf"):
-        yield Node(operator, outputs=("bool",), opset=20)
+        yield Op(operator, outputs=("bool",), opset=20)
     low, high = np.array(scalar(-1)), np.array(scalar(1))
     for bounds in ((low, high), (low,), (None, high), (high, low), (np.array(scalar(0)), None)):
-        yield Node("Clip", bounds, outputs=(kind,))
+        yield Op("Clip", bounds, outputs=(kind,))
     for operator in ("Max", "Min", "Add", "Sub", "Mul", "Div"):
-        yield Node(operator, (np.array(scalar(3)),), outputs=(kind,))
+        yield Op(operator, (np.array(scalar(3)),), outputs=(kind,))
     for exponent in (2, 3, 0, 1, -1, 0.5, -0.5, 1.5):
-        yield Node("Pow", (np.array(scalar(exponent)),), outputs=(kind,))
+        yield Op("Pow", (np.array(scalar(exponent)),), outputs=(kind,))
     for operator in _COMPARING:
-        yield Node(operator, (np.array(scalar(2)),), outputs=("bool",))
+        yield Op(operator, (np.array(scalar(2)),), outputs=("bool",))
     for made in ("bool", "int32", "int64", "uint8", "int8", *_FLOATS):
         number = {"bool": 9, "int32": 6, "int64": 7, "uint8": 2, "int8": 3}
         to = number.get(made, 1 if made == "float32" else 10)
-        yield Node("Cast", attributes={"to": to}, outputs=(made,))
+        yield Op("Cast", attributes={"to": to}, outputs=(made,))
 
 
-def _in_places(node: Node, kind: str) -> Iterator[Case]:
+def _in_places(node: Op, kind: str) -> Iterator[Case]:
     numbers = numbers_of(finite_numbers(kind), _SIZE, kind)
     yield case(node, _feeds(node, numbers), _rounding(node))
     if kind != "float32" or node.operator in ("Dropout", "Identity"):
@@ -85,26 +85,26 @@ def _in_places(node: Node, kind: str) -> Iterator[Case]:
     yield case(node, _feeds(node, image), _activated(node), after_convolution)
 
 
-def _activated(node: Node) -> str:
+def _activated(node: Op) -> str:
     return "row" if node.outputs[0].startswith("float") else EXACT
 
 
-def _rounding(node: Node) -> str:
+def _rounding(node: Op) -> str:
     return "element" if node.outputs[0].startswith("float") else EXACT
 
 
-def _feeds(node: Node, numbers: Array) -> Mapping[Held, Sequence[Sequence[Array]]]:
+def _feeds(node: Op, numbers: Array) -> Mapping[Aspect, Sequence[Sequence[Array]]]:
     zeros, equal = np.zeros_like(numbers), np.full_like(numbers, 2)
     ordinary = ordinary_numbers(numbers.shape, numbers.dtype, seed=7)
-    feeds: dict[Held, Sequence[Sequence[Array]]] = {
-        Held.FINITE: [(a,) for a in (numbers, ordinary, zeros, equal)],
-        Held.SPECIAL: [(with_special_numbers(a),) for a in (ordinary, numbers)],
+    feeds: dict[Aspect, Sequence[Sequence[Array]]] = {
+        Aspect.FINITE: [(a,) for a in (numbers, ordinary, zeros, equal)],
+        Aspect.SPECIAL: [(with_special_numbers(a),) for a in (ordinary, numbers)],
     }
     if node.operator in _DIVIDING:
         plain = _without_denormals(numbers)
-        feeds[Held.FINITE] = [(a,) for a in (plain, ordinary, zeros, equal)]
-        feeds[Held.MADE] = [(numbers,), (zeros,)]
-        feeds[Held.SPECIAL] = [(with_special_numbers(a),) for a in (ordinary, plain)]
+        feeds[Aspect.FINITE] = [(a,) for a in (plain, ordinary, zeros, equal)]
+        feeds[Aspect.MADE] = [(numbers,), (zeros,)]
+        feeds[Aspect.SPECIAL] = [(with_special_numbers(a),) for a in (ordinary, plain)]
     return feeds
 
 
@@ -118,21 +118,21 @@ def _without_denormals(numbers: Array) -> Array:
 def _binary(kind: str) -> Iterator[Case]:
     numbers = finite_numbers(kind)
     everything = numbers_of(numbers, (len(numbers), len(numbers)), kind)
-    nodes = [Node(o, outputs=(kind,)) for o in _COMBINING]
-    nodes += [Node(o, outputs=("bool",)) for o in _COMPARING]
-    nodes.append(Node("Mod", attributes={"fmod": 1}, outputs=(kind,)))
+    nodes = [Op(o, outputs=(kind,)) for o in _COMBINING]
+    nodes += [Op(o, outputs=("bool",)) for o in _COMPARING]
+    nodes.append(Op("Mod", attributes={"fmod": 1}, outputs=(kind,)))
     for node in nodes:
         is_dividing = node.operator in _DIVIDING
         left = _without_denormals(everything) if is_dividing else everything
         right = np.ascontiguousarray(left.T)
         a, b = ordinary_numbers(left.shape, kind, 1), ordinary_numbers(left.shape, kind, 2)
         special = with_special_numbers(a), with_special_numbers(b)[:, ::-1].copy()
-        feeds: dict[Held, Sequence[Sequence[Array]]] = {
-            Held.FINITE: [(left, right), (a, b), (b, left), (a, a)],
-            Held.SPECIAL: [(special[0], b), (a, special[1]), special, (special[0], special[0])],
+        feeds: dict[Aspect, Sequence[Sequence[Array]]] = {
+            Aspect.FINITE: [(left, right), (a, b), (b, left), (a, a)],
+            Aspect.SPECIAL: [(special[0], b), (a, special[1]), special, (special[0], special[0])],
         }
         if is_dividing:
-            feeds[Held.MADE] = [(everything, np.ascontiguousarray(everything.T)), (a, everything)]
+            feeds[Aspect.MADE] = [(everything, np.ascontiguousarray(everything.T)), (a, everything)]
         yield case(node, feeds, _rounding(node))
         if kind == "float32" and node.outputs[0] == kind:
             yield case(node, feeds, _rounding(node), after_scale, "Mul")
@@ -141,18 +141,18 @@ def _binary(kind: str) -> Iterator[Case]:
 def _logical() -> Iterator[Case]:
     a, b = ordinary_numbers((4, 8), "bool", 1), ordinary_numbers((4, 8), "bool", 2)
     for operator in _LOGICAL:
-        yield case(Node(operator, outputs=("bool",)), {Held.FINITE: [(a, b), (b, b)]}, EXACT)
-    yield case(Node("Not", outputs=("bool",)), {Held.FINITE: [(a,), (b,)]}, EXACT)
+        yield case(Op(operator, outputs=("bool",)), {Aspect.FINITE: [(a, b), (b, b)]}, EXACT)
+    yield case(Op("Not", outputs=("bool",)), {Aspect.FINITE: [(a,), (b,)]}, EXACT)
     for made, to in (("float32", 1), ("float16", 10), ("int64", 7), ("int32", 6), ("uint8", 2)):
-        node = Node("Cast", attributes={"to": to}, outputs=(made,))
-        yield case(node, {Held.FINITE: [(a,), (b,)]}, EXACT)
+        node = Op("Cast", attributes={"to": to}, outputs=(made,))
+        yield case(node, {Aspect.FINITE: [(a,), (b,)]}, EXACT)
     for kind in ("uint8", "int8", "int16", "uint16"):
         whole = numbers_of(finite_numbers(kind), (4, 8), kind)
         for made, to in (("float32", 1), ("float16", 10)):
             if made == "float16" and kind.endswith("16"):
                 continue  # beyond its bounds
-            node = Node("Cast", attributes={"to": to}, outputs=(made,))
-            yield case(node, {Held.FINITE: [(whole,), (whole[::-1].copy(),)]}, EXACT)
+            node = Op("Cast", attributes={"to": to}, outputs=(made,))
+            yield case(node, {Aspect.FINITE: [(whole,), (whole[::-1].copy(),)]}, EXACT)
 
 
 def _choosing() -> Iterator[Case]:
@@ -160,14 +160,14 @@ def _choosing() -> Iterator[Case]:
         chosen = ordinary_numbers((4, 16), "bool", 5)
         a = numbers_of(finite_numbers(kind), (4, 16), kind)
         b = ordinary_numbers((4, 16), kind, 6)
-        feeds: dict[Held, Sequence[Sequence[Array]]] = {
-            Held.FINITE: [(chosen, a, b), (~chosen, a, b)]
+        feeds: dict[Aspect, Sequence[Sequence[Array]]] = {
+            Aspect.FINITE: [(chosen, a, b), (~chosen, a, b)]
         }
         if kind in _FLOATS:
             special = with_special_numbers(a)
-            feeds[Held.SPECIAL] = [
+            feeds[Aspect.SPECIAL] = [
                 (chosen, special, b),
                 (~chosen, special, b),
                 (chosen, b, special),
             ]
-        yield case(Node("Where", outputs=(kind,)), feeds, EXACT)
+        yield case(Op("Where", outputs=(kind,)), feeds, EXACT)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from surplus.engine.adversarial_values import finite_numbers, numbers_of, with_special_numbers
-from surplus.engine.kernels.conformance.cases.case import EXACT, Array, Case, Node, case
-from surplus.engine.kernels.conformance.held import Held
+from surplus.engine.kernels.conformance.aspect import Aspect
+from surplus.engine.kernels.conformance.cases.case import EXACT, Array, Case, Op, case
 
 _TYPES = ("float32", "float16", "int64", "int32", "int8", "uint8", "bool")
 _SHAPE = (2, 3, 4)
@@ -76,12 +76,12 @@ def moving_cases() -> Iterator[Case]:
     yield from _made_sizes()
 
 
-def _asked(numbers: Array, *further: Array) -> dict[Held, Sequence[Sequence[Array]]]:
-    feeds: dict[Held, Sequence[Sequence[Array]]] = {
-        Held.FINITE: [(a, *further) for a in (numbers, numbers[..., ::-1].copy())]
+def _asked(numbers: Array, *further: Array) -> dict[Aspect, Sequence[Sequence[Array]]]:
+    feeds: dict[Aspect, Sequence[Sequence[Array]]] = {
+        Aspect.FINITE: [(a, *further) for a in (numbers, numbers[..., ::-1].copy())]
     }
     if numbers.dtype.kind == "f":
-        feeds[Held.SPECIAL] = [(with_special_numbers(numbers), *further)]
+        feeds[Aspect.SPECIAL] = [(with_special_numbers(numbers), *further)]
     return feeds
 
 
@@ -95,13 +95,13 @@ def _moved(
     kind = str(numbers.dtype)
     if operator == "Squeeze":
         numbers, first, others = numbers[None], (_longs(0),), ()
-    node = Node(operator, first, attributes, (kind,))
+    node = Op(operator, first, attributes, (kind,))
     yield case(node, _asked(numbers), EXACT)
     if not others:
         return
-    open_node = Node(operator, (), attributes, (kind,))
-    feeds: dict[Held, Sequence[Sequence[Array]]] = {
-        Held.SIZES: [(numbers, *given) for given in (first, *others, first)]
+    open_node = Op(operator, (), attributes, (kind,))
+    feeds: dict[Aspect, Sequence[Sequence[Array]]] = {
+        Aspect.SIZES: [(numbers, *given) for given in (first, *others, first)]
     }
     yield case(open_node, feeds, EXACT)
 
@@ -113,26 +113,26 @@ def _tiled(kind: str) -> Iterator[Case]:
         ((2, 3, 4, 5), ((1, 1, 1, 1), (2, 1, 3, 2), (7, 6, 4, 2), (1, 1, 1, 2), (1, 1, 1, 1))),
     ):
         numbers = numbers_of(finite_numbers(kind), shape, kind)
-        feeds = {Held.SIZES: [(numbers, _longs(*repeats)) for repeats in asked]}
-        yield case(Node("Tile", (), {}, (kind,)), feeds, EXACT)
+        feeds = {Aspect.SIZES: [(numbers, _longs(*repeats)) for repeats in asked]}
+        yield case(Op("Tile", (), {}, (kind,)), feeds, EXACT)
 
 
 def _joined(kind: str, numbers: Array) -> Iterator[Case]:
-    node = Node("Concat", (), {"axis": 1}, (kind,))
-    feeds: dict[Held, Sequence[Sequence[Array]]] = {
-        Held.FINITE: [
+    node = Op("Concat", (), {"axis": 1}, (kind,))
+    feeds: dict[Aspect, Sequence[Sequence[Array]]] = {
+        Aspect.FINITE: [
             (numbers, numbers[:, :1].copy()),
             (numbers[::-1].copy(), numbers[:, 1:2].copy()),
         ]
     }
     if numbers.dtype.kind == "f":
-        feeds[Held.SPECIAL] = [(with_special_numbers(numbers), numbers[:, :1].copy())]
+        feeds[Aspect.SPECIAL] = [(with_special_numbers(numbers), numbers[:, :1].copy())]
     yield case(node, feeds, EXACT)
-    parts = Node("Split", (_longs(1, 2),), {"axis": 1}, (kind, kind))
+    parts = Op("Split", (_longs(1, 2),), {"axis": 1}, (kind, kind))
     yield case(parts, _asked(numbers), EXACT)
-    open_parts = Node("Split", (), {"axis": 1}, (kind, kind))
+    open_parts = Op("Split", (), {"axis": 1}, (kind, kind))
     sizes = ((1, 2), (2, 1), (1, 2))
-    yield case(open_parts, {Held.SIZES: [(numbers, _longs(*s)) for s in sizes]}, EXACT)
+    yield case(open_parts, {Aspect.SIZES: [(numbers, _longs(*s)) for s in sizes]}, EXACT)
 
 
 def _scattered(kind: str, numbers: Array) -> Iterator[Case]:
@@ -147,31 +147,31 @@ def _scattered(kind: str, numbers: Array) -> Iterator[Case]:
             (_longs([[0, 3]], [[-1, 1]]), _longs([[2, 1]], [[0, -4]])),
         ),
     ):
-        yield case(Node(operator, (places[0], new), attributes, (kind,)), _asked(numbers), EXACT)
+        yield case(Op(operator, (places[0], new), attributes, (kind,)), _asked(numbers), EXACT)
         asked = [(numbers, place, new) for place in (*places, places[0])]
-        yield case(Node(operator, (), attributes, (kind,)), {Held.SIZES: asked}, EXACT)
+        yield case(Op(operator, (), attributes, (kind,)), {Aspect.SIZES: asked}, EXACT)
 
 
 def _blocks(kind: str) -> Iterator[Case]:
     image = numbers_of(finite_numbers(kind), (1, 8, 2, 4), kind)
     for mode in ("DCR", "CRD"):
-        node = Node("DepthToSpace", (), {"blocksize": 2, "mode": mode}, (kind,))
+        node = Op("DepthToSpace", (), {"blocksize": 2, "mode": mode}, (kind,))
         yield case(node, _asked(image), EXACT)
-    yield case(Node("SpaceToDepth", (), {"blocksize": 2}, (kind,)), _asked(image), EXACT)
+    yield case(Op("SpaceToDepth", (), {"blocksize": 2}, (kind,)), _asked(image), EXACT)
 
 
 def _made_sizes() -> Iterator[Case]:
     """Operators that say or take sizes themselves, or whose data say them."""
     for kind in _TYPES:
         numbers = numbers_of(finite_numbers(kind), _SHAPE, kind)
-        yield case(Node("Shape", outputs=("int64",)), _asked(numbers), EXACT)
-        yield case(Node("Size", outputs=("int64",)), _asked(numbers), EXACT)
+        yield case(Op("Shape", outputs=("int64",)), _asked(numbers), EXACT)
+        yield case(Op("Size", outputs=("int64",)), _asked(numbers), EXACT)
         mask = np.array([1, 0, 1, 1], bool)
         masks = (mask, ~mask, np.zeros(4, bool), np.ones(4, bool))
-        picked = Node("Compress", (), {"axis": 2}, (kind,))
+        picked = Op("Compress", (), {"axis": 2}, (kind,))
         yield case(
             picked,
-            {Held.SIZES: [(numbers, m) for m in masks], Held.FINITE: [(numbers, mask)]},
+            {Aspect.SIZES: [(numbers, m) for m in masks], Aspect.FINITE: [(numbers, mask)]},
             EXACT,
         )
     for kind in ("float32", "bool"):
@@ -180,18 +180,18 @@ def _made_sizes() -> Iterator[Case]:
             (np.zeros((2, 4), kind),),
             (np.ones((2, 4), kind),),
         ]
-        node = Node("NonZero", outputs=("int64",))
-        yield case(node, {Held.FINITE: places, Held.SIZES: places}, EXACT)
+        node = Op("NonZero", outputs=("int64",))
+        yield case(node, {Aspect.FINITE: places, Aspect.SIZES: places}, EXACT)
     sizes = (_longs(2, 3), _longs(1, 1), _longs(4, 2))
     for made in ("float32", "int64", "int32", "bool"):
         value = np.array([1], made)
-        node = Node("ConstantOfShape", (), {"value": _tensor(value)}, (made,))
-        yield case(node, {Held.SIZES: [(s,) for s in sizes], Held.FINITE: [(sizes[0],)]}, EXACT)
+        node = Op("ConstantOfShape", (), {"value": _tensor(value)}, (made,))
+        yield case(node, {Aspect.SIZES: [(s,) for s in sizes], Aspect.FINITE: [(sizes[0],)]}, EXACT)
     depth, values = np.array(5), np.array([0, 1], np.float32)
     places = [(_longs(0, 4, -1, -5),), (_longs(5, 100, -6, 2**31 - 1),)]
-    yield case(Node("OneHot", (depth, values), {}, ("float32",)), {Held.FINITE: places}, EXACT)
+    yield case(Op("OneHot", (depth, values), {}, ("float32",)), {Aspect.FINITE: places}, EXACT)
     asked = [(*places[i % 2], np.array(deep)) for i, deep in enumerate((5, 9, 1, 5))]
-    yield case(Node("OneHot", (values,), {}, ("float32",)), {Held.SIZES: asked}, EXACT)
+    yield case(Op("OneHot", (values,), {}, ("float32",)), {Aspect.SIZES: asked}, EXACT)
 
 
 def _tensor(value: Array) -> Any:

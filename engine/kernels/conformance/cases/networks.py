@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 
 from surplus.engine.adversarial_values import ordinary_numbers, with_special_numbers
-from surplus.engine.kernels.conformance.cases.case import EXACT, ROW, STEP, Array, Case, Node, case
-from surplus.engine.kernels.conformance.held import Held
+from surplus.engine.kernels.conformance.aspect import Aspect
+from surplus.engine.kernels.conformance.cases.case import (
+    EXACT,
+    ROW,
+    STEP,
+    Array,
+    Case,
+    Op,
+    case,
+)
 
 _FLOATS = ("float32", "float16")
 _IMAGE = (2, 4, 8, 8)
@@ -31,32 +39,32 @@ def _weights(shape: Sequence[int], kind: str, seed: int = 3) -> Array:
     return ordinary_numbers(shape, kind, seed)
 
 
-def _images(kind: str, shape: Sequence[int] = _IMAGE) -> dict[Held, Sequence[Sequence[Array]]]:
+def _images(kind: str, shape: Sequence[int] = _IMAGE) -> dict[Aspect, Sequence[Sequence[Array]]]:
     plain = ordinary_numbers(shape, kind, 1)
     large = (ordinary_numbers(shape, kind, 2) * np.array(50, kind)).astype(kind)
     finite = [plain, large, np.zeros_like(plain), np.full_like(plain, -2), -np.abs(plain)]
     special = [with_special_numbers(plain), np.full_like(plain, np.nan)]
-    return {Held.FINITE: [(a,) for a in finite], Held.SPECIAL: [(a,) for a in special]}
+    return {Aspect.FINITE: [(a,) for a in finite], Aspect.SPECIAL: [(a,) for a in special]}
 
 
 def _products(kind: str) -> Iterator[Case]:
     rows = _images(kind, (3, 8))
-    yield case(Node("MatMul", (_weights((8, 16), kind),), {}, (kind,)), rows, ROW)
+    yield case(Op("MatMul", (_weights((8, 16), kind),), {}, (kind,)), rows, ROW)
     yield case(
-        Node("MatMul", (_weights((2, 8, 4), kind),), {}, (kind,)), _images(kind, (2, 3, 8)), ROW
+        Op("MatMul", (_weights((2, 8, 4), kind),), {}, (kind,)), _images(kind, (2, 3, 8)), ROW
     )
     for attributes in ({}, {"alpha": 0.5, "beta": 2.0}):
-        node = Node("Gemm", (_weights((8, 16), kind), _weights((16,), kind)), attributes, (kind,))
+        node = Op("Gemm", (_weights((8, 16), kind), _weights((16,), kind)), attributes, (kind,))
         yield case(node, rows, ROW)
-    yield case(Node("Gemm", (_weights((16, 8), kind),), {"transB": 1}, (kind,)), rows, ROW)
+    yield case(Op("Gemm", (_weights((16, 8), kind),), {"transB": 1}, (kind,)), rows, ROW)
     yield case(
-        Node("Einsum", (_weights((8, 4), kind),), {"equation": "bi,ij->bj"}, (kind,)), rows, ROW
+        Op("Einsum", (_weights((8, 4), kind),), {"equation": "bi,ij->bj"}, (kind,)), rows, ROW
     )
     two = {
         held: [(row[0], np.ascontiguousarray(row[0].T)) for row in asked]
         for held, asked in rows.items()
     }
-    yield case(Node("MatMul", (), {}, (kind,)), two, ROW)
+    yield case(Op("MatMul", (), {}, (kind,)), two, ROW)
 
 
 def _convolutions(kind: str) -> Iterator[Case]:
@@ -70,13 +78,13 @@ def _convolutions(kind: str) -> Iterator[Case]:
         ((6, 4, 2, 2), {"auto_pad": "SAME_LOWER"}),
     ):
         yield case(
-            Node("Conv", (_weights(shape, kind), bias), attributes, (kind,)), _images(kind), ROW
+            Op("Conv", (_weights(shape, kind), bias), attributes, (kind,)), _images(kind), ROW
         )
-    deep = Node("Conv", (_weights((4, 1, 3, 3), kind),), {"group": 4}, (kind,))
+    deep = Op("Conv", (_weights((4, 1, 3, 3), kind),), {"group": 4}, (kind,))
     yield case(deep, _images(kind), ROW)
-    line = Node("Conv", (_weights((6, 4, 3), kind),), {"pads": [1, 1]}, (kind,))
+    line = Op("Conv", (_weights((6, 4, 3), kind),), {"pads": [1, 1]}, (kind,))
     yield case(line, _images(kind, (2, 4, 8)), ROW)
-    block = Node("Conv", (_weights((3, 2, 2, 2, 2), kind),), {}, (kind,))
+    block = Op("Conv", (_weights((3, 2, 2, 2, 2), kind),), {}, (kind,))
     yield case(block, _images(kind, (1, 2, 4, 4, 4)), ROW)
     for attributes in (
         {"strides": [2, 2]},
@@ -84,7 +92,7 @@ def _convolutions(kind: str) -> Iterator[Case]:
         {"group": 2},
     ):
         columns = 3 if "group" in attributes else 6
-        node = Node("ConvTranspose", (_weights((4, columns, 3, 3), kind),), attributes, (kind,))
+        node = Op("ConvTranspose", (_weights((4, columns, 3, 3), kind),), attributes, (kind,))
         yield case(node, _images(kind), ROW)
 
 
@@ -96,13 +104,13 @@ def _pools(kind: str) -> Iterator[Case]:
         {"kernel_shape": [3, 3], "auto_pad": "SAME_UPPER"},
     )
     for attributes in shapes:
-        yield case(Node("MaxPool", (), attributes, (kind,)), _images(kind), ROW)
-        yield case(Node("AveragePool", (), attributes, (kind,)), _images(kind), ROW)
+        yield case(Op("MaxPool", (), attributes, (kind,)), _images(kind), ROW)
+        yield case(Op("AveragePool", (), attributes, (kind,)), _images(kind), ROW)
     counted = {**shapes[1], "count_include_pad": 1}
-    yield case(Node("AveragePool", (), counted, (kind,)), _images(kind), ROW)
-    yield case(Node("LpPool", (), shapes[0], (kind,)), _images(kind), ROW)
+    yield case(Op("AveragePool", (), counted, (kind,)), _images(kind), ROW)
+    yield case(Op("LpPool", (), shapes[0], (kind,)), _images(kind), ROW)
     for operator in ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"):
-        yield case(Node(operator, (), {}, (kind,)), _images(kind), ROW)
+        yield case(Op(operator, (), {}, (kind,)), _images(kind), ROW)
 
 
 def _resized() -> Iterator[Case]:
@@ -116,19 +124,21 @@ def _resized() -> Iterator[Case]:
         ("cubic", "half_pixel"),
     ):
         attributes = {"mode": mode, "coordinate_transformation_mode": place}
-        node = Node("Resize", (None, scales), attributes, ("float32",))
+        node = Op("Resize", (None, scales), attributes, ("float32",))
         yield case(node, _images("float32"), ROW)
-        floor = Node(
+        floor = Op(
             "Resize", (None, None, np.array([2, 4, 13, 5], np.int64)), attributes, ("float32",)
         )
         yield case(floor, _images("float32"), ROW)
     yield case(
-        Node("Resize", (None, scales), {"mode": "nearest", "nearest_mode": "floor"}, ("float32",)),
+        Op("Resize", (None, scales), {"mode": "nearest", "nearest_mode": "floor"}, ("float32",)),
         _images("float32"),
         ROW,
     )
     yield case(
-        Node("Upsample", (scales,), {"mode": "nearest"}, ("float32",), 9), _images("float32"), ROW
+        Op("Upsample", (scales,), {"mode": "nearest"}, ("float32",), 9),
+        _images("float32"),
+        ROW,
     )
 
 
@@ -143,27 +153,27 @@ def _recurrent() -> Iterator[Case]:
             )
             attributes: dict[str, Any] = {"hidden_size": 6, "direction": direction}
             outputs = ("float32",) * (3 if operator == "LSTM" else 2)
-            yield case(Node(operator, constants, attributes, outputs), sequence, ROW)
+            yield case(Op(operator, constants, attributes, outputs), sequence, ROW)
             if operator == "GRU":
                 linear = {**attributes, "linear_before_reset": 1}
-                yield case(Node(operator, constants, linear, outputs), sequence, ROW)
+                yield case(Op(operator, constants, linear, outputs), sequence, ROW)
 
 
 def _quantised() -> Iterator[Case]:
     for kind, zero in (("uint8", 128), ("int8", 0), ("uint8", 0)):
         scale, point = np.array(0.05, np.float32), np.array(zero, kind)
-        node = Node("QuantizeLinear", (scale, point), {}, (kind,))
+        node = Op("QuantizeLinear", (scale, point), {}, (kind,))
         yield case(node, _images("float32"), STEP)
         whole = np.arange(np.iinfo(kind).min, np.iinfo(kind).max + 1).astype(kind).reshape(16, 16)
-        node = Node("DequantizeLinear", (scale, point), {}, ("float32",))
-        yield case(node, {Held.FINITE: [(whole,), (whole[::-1].copy(),)]}, ROW)
+        node = Op("DequantizeLinear", (scale, point), {}, ("float32",))
+        yield case(node, {Aspect.FINITE: [(whole,), (whole[::-1].copy(),)]}, ROW)
         scales = np.array([0.05, 0.1, 0.2, 0.4], np.float32)
         points = np.full(4, zero, kind)
-        along = Node("DequantizeLinear", (scales, points), {"axis": 1}, ("float32",))
-        yield case(along, {Held.FINITE: [(whole.reshape(2, 4, 32)[:, :, :],)]}, ROW)
+        along = Op("DequantizeLinear", (scales, points), {"axis": 1}, ("float32",))
+        yield case(along, {Aspect.FINITE: [(whole.reshape(2, 4, 32)[:, :, :],)]}, ROW)
     bias = np.array([[-(2**20), 2**20, 7, -7]], np.int32)
-    node = Node("DequantizeLinear", (np.array(0.001, np.float32),), {}, ("float32",))
-    yield case(node, {Held.FINITE: [(bias,)]}, ROW)
+    node = Op("DequantizeLinear", (np.array(0.001, np.float32),), {}, ("float32",))
+    yield case(node, {Aspect.FINITE: [(bias,)]}, ROW)
 
 
 def _regions() -> Iterator[Case]:
@@ -172,7 +182,9 @@ def _regions() -> Iterator[Case]:
         for padding in ("zeros", "border", "reflection"):
             attributes = {"mode": mode, "padding_mode": padding}
             yield case(
-                Node("GridSample", (grid,), attributes, ("float32",), 20), _images("float32"), ROW
+                Op("GridSample", (grid,), attributes, ("float32",), 20),
+                _images("float32"),
+                ROW,
             )
     rois = np.array([[0, 0, 4, 4], [1, 1, 7, 6]], np.float32)
     for mode in ("avg", "max"):
@@ -182,7 +194,7 @@ def _regions() -> Iterator[Case]:
             "mode": mode,
             "sampling_ratio": 2,
         }
-        node = Node(
+        node = Op(
             "RoiAlign",
             (rois, np.array([0, 1], np.int64)),
             {**sizes, "mode": mode},
@@ -194,5 +206,5 @@ def _regions() -> Iterator[Case]:
     scores = np.array([[[0.9, 0.75, 0.6, 0.6]]], np.float32)
     limits = (np.array([3], np.int64), np.array([0.5], np.float32), np.array([0.1], np.float32))
     feeds = [(boxes, scores), (boxes, scores[..., ::-1].copy()), (boxes, scores * np.float32(0.1))]
-    node = Node("NonMaxSuppression", limits, {}, ("int64",))
-    yield case(node, {Held.FINITE: feeds}, EXACT)
+    node = Op("NonMaxSuppression", limits, {}, ("int64",))
+    yield case(node, {Aspect.FINITE: feeds}, EXACT)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from surplus.engine.adversarial_values import ordinary_numbers, with_special_numbers
-from surplus.engine.kernels.conformance.cases.case import EXACT, ROW, Array, Case, Node, case
-from surplus.engine.kernels.conformance.held import Held
+from surplus.engine.kernels.conformance.aspect import Aspect
+from surplus.engine.kernels.conformance.cases.case import EXACT, ROW, Array, Case, Op, case
 
 _FLOATS = ("float32", "float16")
 _REDUCING = (
@@ -27,7 +27,7 @@ def row_cases() -> Iterator[Case]:
         yield from _summed(kind)
 
 
-def _rows(kind: str, shape: Sequence[int] = _SHAPE) -> dict[Held, Sequence[Sequence[Array]]]:
+def _rows(kind: str, shape: Sequence[int] = _SHAPE) -> dict[Aspect, Sequence[Sequence[Array]]]:
     """Ordinary, negative, equal, zero and large rows; then such with NaN and infinities."""
     plain = ordinary_numbers(shape, kind, 1)
     large = (ordinary_numbers(shape, kind, 2) * np.array(100, kind)).astype(kind)
@@ -37,7 +37,7 @@ def _rows(kind: str, shape: Sequence[int] = _SHAPE) -> dict[Held, Sequence[Seque
     mixed[1:3] = np.inf
     special = [with_special_numbers(plain), with_special_numbers(ties), mixed, -mixed]
     special.append(np.full_like(plain, np.nan))
-    return {Held.FINITE: [(a,) for a in finite], Held.SPECIAL: [(a,) for a in special]}
+    return {Aspect.FINITE: [(a,) for a in finite], Aspect.SPECIAL: [(a,) for a in special]}
 
 
 def _reduced(kind: str) -> Iterator[Case]:
@@ -45,34 +45,32 @@ def _reduced(kind: str) -> Iterator[Case]:
         for axes in ((2,), (0,), (1, 2), (-1,)):
             for kept in (0, 1):
                 constant = np.array(axes, np.int64)
-                node = Node(operator, (constant,), {"keepdims": kept}, (kind,))
+                node = Op(operator, (constant,), {"keepdims": kept}, (kind,))
                 yield case(node, _rows(kind), ROW)
         numbers = ordinary_numbers(_SHAPE, kind, 1)
         asked = [(numbers, np.array([axis], np.int64)) for axis in (0, 2, 1, 0)]
-        node = Node(operator, (), {"keepdims": 0}, (kind,))
-        yield case(node, {Held.SIZES: asked}, ROW)
+        node = Op(operator, (), {"keepdims": 0}, (kind,))
+        yield case(node, {Aspect.SIZES: asked}, ROW)
 
 
 def _normalised(kind: str) -> Iterator[Case]:
     for operator in ("Softmax", "LogSoftmax", "Hardmax"):
         for axis in (2, 1, -1):
-            yield case(Node(operator, (), {"axis": axis}, (kind,)), _rows(kind), ROW)
+            yield case(Op(operator, (), {"axis": axis}, (kind,)), _rows(kind), ROW)
     scale = np.abs(ordinary_numbers((8,), kind, 3)) + np.array(0.5, kind)
     bias = ordinary_numbers((8,), kind, 4)
-    yield case(
-        Node("LayerNormalization", (scale, bias), {"axis": -1}, (kind,), 17), _rows(kind), ROW
-    )
-    yield case(Node("LayerNormalization", (scale,), {"axis": -1}, (kind,), 17), _rows(kind), ROW)
-    yield case(Node("RMSNormalization", (scale,), {}, (kind,), 23), _rows(kind), ROW)
+    yield case(Op("LayerNormalization", (scale, bias), {"axis": -1}, (kind,), 17), _rows(kind), ROW)
+    yield case(Op("LayerNormalization", (scale,), {"axis": -1}, (kind,), 17), _rows(kind), ROW)
+    yield case(Op("RMSNormalization", (scale,), {}, (kind,), 23), _rows(kind), ROW)
     few = scale[:6], bias[:6]
-    yield case(Node("InstanceNormalization", few, {}, (kind,)), _rows(kind), ROW)
-    yield case(Node("GroupNormalization", few, {"num_groups": 3}, (kind,), 21), _rows(kind), ROW)
+    yield case(Op("InstanceNormalization", few, {}, (kind,)), _rows(kind), ROW)
+    yield case(Op("GroupNormalization", few, {"num_groups": 3}, (kind,), 21), _rows(kind), ROW)
     mean, variance = ordinary_numbers((6,), kind, 5), np.abs(ordinary_numbers((6,), kind, 6))
-    yield case(Node("BatchNormalization", (*few, mean, variance), {}, (kind,)), _rows(kind), ROW)
-    yield case(Node("LpNormalization", (), {"axis": 2}, (kind,)), _rows(kind), ROW)
-    yield case(Node("LpNormalization", (), {"axis": 1, "p": 1}, (kind,)), _rows(kind), ROW)
-    yield case(Node("MeanVarianceNormalization", (), {"axes": [2]}, (kind,)), _rows(kind), ROW)
-    yield case(Node("LRN", (), {"size": 3}, (kind,)), _rows(kind, (1, 6, 4, 4)), ROW)
+    yield case(Op("BatchNormalization", (*few, mean, variance), {}, (kind,)), _rows(kind), ROW)
+    yield case(Op("LpNormalization", (), {"axis": 2}, (kind,)), _rows(kind), ROW)
+    yield case(Op("LpNormalization", (), {"axis": 1, "p": 1}, (kind,)), _rows(kind), ROW)
+    yield case(Op("MeanVarianceNormalization", (), {"axes": [2]}, (kind,)), _rows(kind), ROW)
+    yield case(Op("LRN", (), {"size": 3}, (kind,)), _rows(kind, (1, 6, 4, 4)), ROW)
 
 
 def _ordered(kind: str) -> Iterator[Case]:
@@ -80,22 +78,22 @@ def _ordered(kind: str) -> Iterator[Case]:
         for axis in (2, 0):
             for last in (0, 1):
                 attributes = {"axis": axis, "select_last_index": last, "keepdims": last}
-                yield case(Node(operator, (), attributes, ("int64",)), _rows(kind), EXACT)
+                yield case(Op(operator, (), attributes, ("int64",)), _rows(kind), EXACT)
     count = np.array([3], np.int64)
     for largest in (0, 1):
         for axis in (2, 0):
             order = {"axis": axis, "largest": largest}
-            node = Node("TopK", (count,), order, (kind, "int64"))
+            node = Op("TopK", (count,), order, (kind, "int64"))
             yield case(node, _rows(kind), EXACT)
     numbers = ordinary_numbers(_SHAPE, kind, 1)
     asked = [(numbers, np.array([k], np.int64)) for k in (1, 6, 3, 1)]
-    yield case(Node("TopK", (), {"axis": 2}, (kind, "int64")), {Held.SIZES: asked}, EXACT)
+    yield case(Op("TopK", (), {"axis": 2}, (kind, "int64")), {Aspect.SIZES: asked}, EXACT)
 
 
 def _summed(kind: str) -> Iterator[Case]:
     for attributes in ({}, {"reverse": 1}, {"exclusive": 1}):
-        node = Node("CumSum", (np.array(2, np.int64),), attributes, (kind,))
+        node = Op("CumSum", (np.array(2, np.int64),), attributes, (kind,))
         yield case(node, _rows(kind), ROW)
     numbers = ordinary_numbers(_SHAPE, kind, 1)
     asked = [(numbers, np.array(axis, np.int64)) for axis in (0, 2, -2)]
-    yield case(Node("CumSum", (), {}, (kind,)), {Held.SIZES: asked}, ROW)
+    yield case(Op("CumSum", (), {}, (kind,)), {Aspect.SIZES: asked}, ROW)

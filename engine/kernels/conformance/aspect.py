@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Held(StrEnum):
+class Aspect(StrEnum):
     """What of an operator held."""
 
     FINITE = "finite"
