@@ -32,7 +32,7 @@ class WidthParams:
 
     warm_up: int = 2
     runs: int = 6
-    short_ns: int = 40_000
+    short_ns: int = 100_000
     gain: float = 0.97
 
 
