@@ -1,4 +1,4 @@
-"""What the pass over a query's numbers takes: before another library's kernels, all are looked at.
+"""Times of the pass over a query's numbers, which are looked at before another library's kernels.
 
 By itself, over the inputs of each model of ``models_cpu``, as if one segment read all of them,
 beside the median time of a query with ONNX Runtime's kernels. At most 1 % of that, or 0.3 us.

@@ -13,8 +13,7 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import Flag, auto
 from pathlib import Path
 from typing import Protocol
@@ -22,7 +21,7 @@ from typing import Protocol
 from surplus.engine import _core
 from surplus.engine.errors import EngineError, one_line
 from surplus.engine.judging.width_choice import Width, WidthChoice
-from surplus.engine.runtime.on_trial import Ask, took_ns
+from surplus.engine.runtime.on_trial import Ask, QueryTrial, took_ns
 from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.prepared import Prepared
 from surplus.engine.runtime.throughput_switch import ThroughputSwitch
@@ -58,7 +57,7 @@ class Pool(Protocol):
         """Have them woken by a run that takes so long."""
 
 
-class FirstWidth:
+class FirstWidth(QueryTrial):
     """Routes the first queries of one model. Thread-safe; holds no model.
 
     Parameters
@@ -112,16 +111,6 @@ class FirstWidth:
             timer.daemon = True
             timer.start()
         return ask
-
-    @contextmanager
-    def query(self) -> Iterator[Ask]:
-        """Begin a query; one that raises has failed, others are to be ``answered``."""
-        ask = self.begin()
-        try:
-            yield ask
-        except BaseException:
-            self.failed(ask)
-            raise
 
     def done(self, ask: Ask, run: _core.Run) -> None:
         """Its traced run has ended, well or not."""

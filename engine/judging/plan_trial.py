@@ -15,13 +15,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from surplus.engine import _core
 from surplus.engine.judging.paired_turns import PairedTurns, PairParams
 from surplus.engine.profiling.intervals import Interval, Verdict, median
-from surplus.engine.runtime.on_trial import Ask, took_ns
+from surplus.engine.runtime.on_trial import Ask, QueryTrial, took_ns
 from surplus.engine.runtime.prepared import Prepared
 from surplus.engine.runtime.share import REGRET, Share
 from surplus.engine.runtime.throughput_switch import ThroughputSwitch
@@ -33,7 +32,7 @@ _SEEN, _TIMES_NOTED = 64, 8
 """It is crowded after so many queries, of which fewer than one in so many was alone."""
 
 
-class PlanTrial:
+class PlanTrial(QueryTrial):
     """Routes a model's queries while it lasts. Thread-safe.
 
     Parameters
@@ -100,16 +99,6 @@ class PlanTrial:
         if ends:
             self._ended()
         return ask
-
-    @contextmanager
-    def query(self) -> Iterator[Ask]:
-        """Begin a query; one that raises has failed, others are to be ``answered``."""
-        ask = self.begin()
-        try:
-            yield ask
-        except BaseException:
-            self.failed(ask)
-            raise
 
     def done(self, ask: Ask, run: _core.Run) -> None:
         """Its traced run has ended, well or not."""

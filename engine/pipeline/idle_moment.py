@@ -12,7 +12,7 @@ from surplus.engine.devices.machines import open_machines
 
 
 class Moment(Enum):
-    """What there is beside whoever measures: nobody, or queries that leave it one core."""
+    """Who is beside whoever measures: nobody, or queries."""
 
     IDLE = "idle"
     BUSY = "busy"

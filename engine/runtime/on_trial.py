@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -40,17 +41,28 @@ def took_ns(run: _core.Run) -> int:
 
 
 class QueryTrial(Protocol):
-    """Says which plan answers each query while it lasts. Thread-safe."""
+    """Says which plan answers each query while it lasts. Thread-safe.
 
-    @property
-    def plan(self) -> Prepared:
-        """The model's own, as it was when the trial began."""
+    Attributes
+    ----------
+    plan : Prepared
+        The model's own, as it was when the trial began.
+    """
+
+    plan: Prepared
 
     def begin(self) -> Ask:
         """Begin a query."""
 
-    def query(self) -> AbstractContextManager[Ask]:
+    @contextmanager
+    def query(self) -> Iterator[Ask]:
         """Begin a query; one that raises has failed, others are to be ``answered``."""
+        ask = self.begin()
+        try:
+            yield ask
+        except BaseException:
+            self.failed(ask)
+            raise
 
     def done(self, ask: Ask, run: _core.Run) -> None:
         """Its traced run has ended, well or not."""
