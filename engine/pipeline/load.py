@@ -78,7 +78,7 @@ def load(
         progress=progress,
         **named_now(options, placement_policy),
     )
-    from surplus.engine.runtime.model import Model  # imported beside the first run by then
+    from surplus.engine.runtime.model import Model  # not before ONNX Runtime is loading
 
     return Model(planned)
 

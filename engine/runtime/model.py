@@ -133,6 +133,8 @@ class Model:
 
         Cancelling the task that awaits it cancels the query.
         """
+        if not said:
+            return await self._planned.infer(inputs, outputs)
         options = checked_options(said)
         look = self._planned.keep_trace if options.get("traced") else None
         return await self._planned.infer(inputs, outputs, look=look, **urgency_of(options))
