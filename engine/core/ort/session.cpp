@@ -157,7 +157,8 @@ const ValueInfo* find(const std::vector<ValueInfo>& infos, const std::string& na
 }  // namespace
 
 SessionParams without_races(SessionParams params) {
-  if (params.width <= 1 && !params.shared_pool) return params;
+  if (params.are_races_known || (params.width <= 1 && !params.shared_pool)) return params;
+  params.are_races_known = true;
   const ThreadEffects effects =
       params.is_bytes ? thread_effects(params.model) : thread_effects_of(params.model);
   if (!effects.race) return params;

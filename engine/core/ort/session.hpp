@@ -25,10 +25,11 @@ inline constexpr std::string_view kCustomOperators = "surplus.custom_operators."
 struct SessionParams {
   std::string model = {};  ///< a path, or the model itself
   bool is_bytes = false;
-  int width = 1;                ///< threads inside an operator; 1 creates no thread pool
-  bool workers_asleep = false;  ///< a pool of its own begins with wake_workers() (ort/workers.hpp)
-  bool shared_pool = false;     ///< on the env's pool (ort/pool.hpp), whatever the width
-  std::string level = "all";    ///< optimisation: disable_all, basic, extended, layout, all
+  int width = 1;                 ///< threads inside an operator; 1 creates no thread pool
+  bool workers_asleep = false;   ///< a pool of its own begins with wake_workers() (ort/workers.hpp)
+  bool are_races_known = false;  ///< without_races() has looked into the model
+  bool shared_pool = false;      ///< on the env's pool (ort/pool.hpp), whatever the width
+  std::string level = "all";     ///< optimisation: disable_all, basic, extended, layout, all
   std::map<std::string, std::string> config = {};  ///< session configuration entries
   std::string optimized_path = {};                 ///< where to save the optimised model, if set
   const Plugin* plugin = nullptr;  ///< the provider to prefer, if any (ort/plugin.hpp)
