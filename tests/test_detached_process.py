@@ -51,7 +51,8 @@ def test_its_environment_says_how_deep_it_is() -> None:
 
 
 def test_what_it_has_forked_ends_with_it() -> None:
-    code = "import os, time; os.fork(); print(os.getpid(), flush=True); time.sleep(600)"
+    # In one write: print makes two where Python does not buffer, and these would mix.
+    code = "import os, time; os.fork(); os.write(1, b'%d\\n' % os.getpid()); time.sleep(600)"
     with DetachedProcess([sys.executable, "-c", code]) as process:
         forked = [os.pidfd_open(int(process.stdout.readline())) for _ in range(2)]
         process.kill()

@@ -89,6 +89,10 @@ class Attacked:
         assert self._process.stdout is not None
         said = "".join(self._process.stdout.readline() for _ in range(3))
         addresses = re.findall(r"127\.0\.0\.1:\d+", said)
+        if len(addresses) < 2:
+            self._process.kill()
+            self._process.communicate()
+            raise RuntimeError(f"the server did not start: {said}{self.log.read_text()}")
         self.target = Target(addresses[0], addresses[-1])
         self._memory = psutil.Process(self._process.pid)
         self.most_bytes = 0

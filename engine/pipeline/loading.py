@@ -139,11 +139,13 @@ def _loaded(job: LoadJob) -> PlannedModel:
 
 def _opened_again(job: LoadJob) -> PlannedModel | None:
     """By a plan that this process has opened for the same load before, of unchanged files."""
-    opening = sys.modules.get("surplus.engine.pipeline.opening")
-    if opening is None:  # it has opened none
+    if "surplus.engine.pipeline.opening" not in sys.modules:  # it has opened none
         return None
-    known = opening.OPENED.find(job)
-    model = None if known is None else opening.open_read(known.job, known.stored, is_prepacked=True)
+    # Another thread may be importing it just now; an import waits for that.
+    from surplus.engine.pipeline.opening import OPENED, open_read
+
+    known = OPENED.find(job)
+    model = None if known is None else open_read(known.job, known.stored, is_prepacked=True)
     if model is not None:
         _measure_again(model, job)
     return model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, suppress
@@ -9,7 +10,7 @@ from dataclasses import replace
 
 from surplus.engine.custom_operators import add_custom_operators
 from surplus.engine.devices.parsing import available_cores
-from surplus.engine.errors import ConfigError, EngineError
+from surplus.engine.errors import ConfigError, EngineError, UnavailableError, one_line
 from surplus.engine.pipeline.lazy import LazyModel
 from surplus.engine.pipeline.loading import load_with, many_loads
 from surplus.engine.pipeline.served_late import ServedLate
@@ -30,6 +31,8 @@ from surplus.engine.serving.warm_up import ask_warm_ups, real_inputs, warmed
 
 Load = Callable[[RepositoryEntry, LoadParams], PlannedModel]
 
+_log = logging.getLogger(__name__)
+
 
 def load_entry(entry: RepositoryEntry, params: LoadParams) -> PlannedModel:
     """Load without a word."""
@@ -39,7 +42,8 @@ def load_entry(entry: RepositoryEntry, params: LoadParams) -> PlannedModel:
 class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
     """Models that load side by side, one a core, from now on.
 
-    Within its block all are awaited; at the end of it nothing is loaded any more.
+    Within its block all are awaited; at the end of it nothing is loaded any more. Whatever goes
+    wrong with one is an ``EngineError`` of it alone.
 
     Parameters
     ----------
@@ -70,8 +74,10 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
             self._open.enter_context(many_loads(len(entries), first))
         threads = self._open.enter_context(ThreadPoolExecutor(available_cores()))
         self._load = load
-        made = checked if lazy else self._loaded
-        self._futures = [threads.submit(made, entry, params[entry.name]) for entry in entries]
+        make = checked if lazy else self._loaded
+        self._futures = [
+            threads.submit(_made, make, entry, params[entry.name]) for entry in entries
+        ]
 
     def __enter__(self) -> Sequence[Future[Servable]]:
         return self._futures
@@ -89,6 +95,21 @@ class Loads(AbstractContextManager[Sequence["Future[Servable]"]]):
         if self._rest is not None:
             return self._rest(entry)
         return loaded(entry, params, self._load)
+
+
+def _made(
+    make: Callable[[RepositoryEntry, LoadParams], Servable],
+    entry: RepositoryEntry,
+    params: LoadParams,
+) -> Servable:
+    try:
+        return make(entry, params)
+    except EngineError:
+        raise
+    except Exception as error:
+        _log.exception("%s: internal error", entry.name)
+        why = f"internal error: {type(error).__name__}: {one_line(error)}"
+        raise UnavailableError(why) from error
 
 
 def loaded(entry: RepositoryEntry, params: LoadParams, load: Load = load_entry) -> Servable:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -129,3 +131,34 @@ def test_the_last_ones_are_remembered(
     assert reads.count == 0
     load(tmp_path / "a.onnx")
     assert reads.count == 1
+
+
+LOADS_WHILE_IT_IS_IMPORTED = """
+import sys, threading
+from pathlib import Path
+from surplus.engine.pipeline.load_job import LoadJob
+from surplus.engine.pipeline.loading import _opened_again
+from surplus.engine.planning.load_params import LoadParams
+
+begun, looked_up = threading.Event(), threading.Event()
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "surplus.engine.pipeline.in_service":
+            begun.set()
+            looked_up.wait(0.2)
+
+sys.meta_path.insert(0, Slow())
+importing = threading.Thread(target=__import__, args=("surplus.engine.pipeline.opening",))
+importing.start()
+begun.wait()
+assert _opened_again(LoadJob(Path("m.onnx"), LoadParams(), None)) is None
+importing.join()
+"""
+
+
+def test_models_may_load_while_another_thread_imports_what_opens_them() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", LOADS_WHILE_IT_IS_IMPORTED], capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
