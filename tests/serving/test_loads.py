@@ -23,8 +23,10 @@ def test_an_unexpected_error_is_the_models_own(
     def load(*_: object) -> NoReturn:
         raise AttributeError("nobody\nexpects it")
 
-    with Loads(entries, {"negated": LoadParams()}, load=load) as (future,):
-        with pytest.raises(UnavailableError, match="internal error: AttributeError: nobody expec"):
-            future.result()
+    with (
+        Loads(entries, {"negated": LoadParams()}, load=load) as (future,),
+        pytest.raises(UnavailableError, match="internal error: AttributeError: nobody expec"),
+    ):
+        future.result()
     assert "negated: internal error" in caplog.text
     assert "in load" in caplog.text, "where it came from is in the log"
