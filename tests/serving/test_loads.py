@@ -24,9 +24,9 @@ def test_an_unexpected_error_is_the_models_own(
         raise AttributeError("nobody\nexpects it")
 
     with (
-        Loads(entries, {"negated": LoadParams()}, load=load) as (future,),
+        Loads(entries, {"negated": LoadParams()}, load=load) as futures,
         pytest.raises(UnavailableError, match="internal error: AttributeError: nobody expec"),
     ):
-        future.result()
+        futures[0].result()
     assert "negated: internal error" in caplog.text
     assert "in load" in caplog.text, "where it came from is in the log"
