@@ -142,7 +142,8 @@ def _opened_again(job: LoadJob) -> PlannedModel | None:
     if "surplus.engine.pipeline.opening" not in sys.modules:  # it has opened none
         return None
     # Another thread may be importing it just now; an import waits for that.
-    from surplus.engine.pipeline.opening import OPENED, open_read
+    from surplus.engine.pipeline.opened_before import OPENED
+    from surplus.engine.pipeline.opening import open_read
 
     known = OPENED.find(job)
     model = None if known is None else open_read(known.job, known.stored, is_prepacked=True)

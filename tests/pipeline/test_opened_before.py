@@ -38,7 +38,9 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
         return read(*args)
 
     monkeypatch.setattr(opening, "read_plan", counted)
-    monkeypatch.setattr(opening, "OPENED", OpenedBefore())
+    fresh = OpenedBefore()
+    for module in (opened_before, opening):
+        monkeypatch.setattr(module, "OPENED", fresh)
     return found
 
 
