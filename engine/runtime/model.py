@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn, Self, Unpack
 
+from surplus.engine import _core
+from surplus.engine.dfg.graph import Graph
 from surplus.engine.runtime.future import Future
 from surplus.engine.runtime.inputs import Array, IoSpec, Outputs
 from surplus.engine.runtime.planned_model import PlannedModel
@@ -27,7 +29,7 @@ _IN_PLACE = frozenset(("timeout_s", "traced"))
 
 
 class Model:
-    """A model that ``surplus.load`` made. Thread-safe.
+    """A model that ``surplus.load`` made, or of a graph by a plan of one's own. Thread-safe.
 
     Use as ``model.run({"image": array})``. Sessions and weights go with ``close()``, at the end of
     a ``with``, or with the last reference.
@@ -63,10 +65,18 @@ class Model:
     other queries are not affected.
     """
 
-    def __init__(self, planned: PlannedModel) -> None:
-        if not isinstance(planned, PlannedModel):
-            raise TypeError(f"surplus.load makes models, not Model({planned!r})")
-        self._planned = planned
+    def __init__(
+        self,
+        graph: Graph | PlannedModel,
+        plan: Plan | None = None,
+        machine: _core.Machine | None = None,
+    ) -> None:
+        if isinstance(graph, PlannedModel):
+            self._planned = graph
+        elif isinstance(graph, Graph) and plan is not None and machine is not None:
+            self._planned = PlannedModel(graph, plan, machine)
+        else:
+            raise TypeError(f"surplus.load makes models, not Model({graph!r})")
 
     @property
     def inputs(self) -> tuple[IoSpec, ...]:

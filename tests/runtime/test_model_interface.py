@@ -15,7 +15,11 @@ import onnx
 import pytest
 
 import surplus
+from surplus.engine.devices.machines import machine_for
+from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dropin.statuses import Fail
+from surplus.engine.planning.stages import read_model
+from tests.constant_costs import constant_problem, scattered_plan
 
 X = {"x": np.arange(8, dtype=np.float32).reshape(2, 4)}
 GRAPH = """<ir_version: 9, opset_import: ["" : 17]>
@@ -51,6 +55,16 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[surplus.Model]:
 def test_a_user_sees_eleven_names(model: surplus.Model) -> None:
     for seen in (surplus.Model, model):
         assert {name for name in dir(seen) if not name.startswith("_")} == NAMES
+
+
+def test_who_has_made_a_plan_makes_a_model_of_it(tmp_path: Path) -> None:
+    path, specs = tmp_path / "plain.onnx", parse_devices("cpu:1,emulated:gpu")
+    onnx.save(onnx.parser.parse_model(GRAPH), path)
+    graph = read_model(path, tmp_path / "cache")
+    plan = scattered_plan(graph, constant_problem(graph, specs), 1)
+    with surplus.Model(graph, plan, machine_for(specs)) as model:
+        assert model.plan is plan
+        assert np.array_equal(model.run(X)["y"], -X["x"])
 
 
 @pytest.mark.parametrize("kind", [surplus.Model, surplus.LazyModel])
