@@ -677,6 +677,9 @@ def refuse_calls() -> None:
     At the end of the process: daemon threads that go on would abort it.
     """
 
+def refuses_calls() -> bool:
+    """Whether the process ends, and the calling thread is not the one that ends it."""
+
 def await_calls(limit_s: float) -> bool:
     """Wait until no thread computes; whether all ended in time. The others never return."""
 

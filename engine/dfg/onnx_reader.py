@@ -43,6 +43,7 @@ from surplus.engine.dfg.stored_files import (
 from surplus.engine.dfg.summarise import summary_of
 from surplus.engine.dfg.summary import write_summary
 from surplus.engine.errors import ModelError
+from surplus.engine.utf8_path import utf8_path
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +68,7 @@ def read(path: Path | str, cache_folder: Path | str, check: Check | None = None)
     ModelError
         In one line: the file and why it cannot be used.
     """
-    path, cache_folder = Path(path).absolute(), private_folder(Path(cache_folder).absolute())
+    path, cache_folder = utf8_path(path), private_folder(Path(cache_folder).absolute())
     if path.exists() and not path.is_file():  # a device may never end
         raise ModelError(f"{path}: not a regular file")
     try:

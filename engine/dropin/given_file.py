@@ -20,7 +20,9 @@ from surplus.engine.dropin.statuses import (
     NotImplemented,
     status,
 )
+from surplus.engine.errors import ModelError
 from surplus.engine.store.kept_file import FOLDER, ORT_MAGIC, kept_file
+from surplus.engine.utf8_path import utf8_path
 
 if TYPE_CHECKING:
     import onnx
@@ -57,7 +59,10 @@ def given_file(model: str | os.PathLike[str] | bytes, asked: AskedSession, cache
         return _of_bytes(model, asked, cache)
     if not isinstance(model, str | os.PathLike):
         raise TypeError(f"Unable to load from type '{type(model)}'")
-    path = Path(os.fspath(model)).absolute()
+    try:
+        path = utf8_path(os.fspath(model))
+    except ModelError as error:
+        raise status(InvalidArgument, f"Load model failed: {error}") from None
     if path.is_dir():
         text = f"Load model from {model} failed:Protobuf parsing failed: it is a directory."
         raise status(InvalidProtobuf, text)

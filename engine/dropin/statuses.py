@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from surplus.engine.errors import EngineError, ExecutionError, InputError
 
-_OF_A_SEGMENT = re.compile(r"^node '[^']*': ")
+_OF_A_SEGMENT = re.compile(r"^(model|segment) '[^']*': ")
 """What the core says before ONNX Runtime's words: a segment of the plan."""
 
 STATE_MODULE = "onnxruntime.capi.onnxruntime_pybind11_state"

@@ -25,6 +25,7 @@ from surplus.engine.planning.on_machine import after_losses, close_lost, has_los
 from surplus.engine.planning.progress import ProgressCallback, no_progress
 from surplus.engine.runtime.free_memory import released_at_the_end
 from surplus.engine.runtime.planned_model import PlannedModel
+from surplus.engine.utf8_path import utf8_path
 
 _log = logging.getLogger(__name__)
 
@@ -75,12 +76,13 @@ def load_with(
     EngineError
         Naming what is wrong.
     """
+    file = utf8_path(path)
     add_custom_operators(params.custom_operators)
     ways = after_losses(params)
     while True:
         try:
             with params.load_limit(path):
-                model = _loaded(LoadJob(Path(path).absolute(), params, inputs, progress))
+                model = _loaded(LoadJob(file, params, inputs, progress))
                 model.limit_queries(params.query_limit_ns())
                 model.be_urgent(params.urgency())
                 if params.crash_probe:

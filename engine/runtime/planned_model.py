@@ -20,7 +20,7 @@ from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import RefusedError
 from surplus.engine.runtime import neighbours
-from surplus.engine.runtime.closed import ClosedPlan
+from surplus.engine.runtime.closed import ClosedPlan, raise_closed
 from surplus.engine.runtime.device_loss import LossGuard, Recovery
 from surplus.engine.runtime.direct_path import DirectPath
 from surplus.engine.runtime.future import Future as Future
@@ -520,9 +520,9 @@ class PlannedModel:
             answer = self._direct.answer(prepared, inputs, outputs, timeout_s, traced, due_ns)
             switch.answered(began_ns)
             return answer
-        except RuntimeError:
+        except RuntimeError as error:
             if not self._has_left(machine):
-                raise
+                raise_closed(error)
         return self.run(inputs, outputs, timeout_s, traced, due_ns=due_ns)
 
     def submit(
@@ -577,9 +577,9 @@ class PlannedModel:
             values = self._ports.kept_values(inputs, outputs)
             run = prepared.native.submit(values, traced=traced, **urgency)
             return Future(self._ports, prepared, run, outputs)
-        except RuntimeError:
+        except RuntimeError as error:
             if not self._has_left(machine):
-                raise
+                raise_closed(error)
         return self.submit(inputs, outputs, traced=traced, **urgency)
 
     async def infer(
@@ -630,9 +630,10 @@ class PlannedModel:
         except BaseException as error:
             if trial is not None and ask is not None:
                 trial.failed(ask)
-            is_error = isinstance(error, RuntimeError)
-            if not (is_error and await asyncio.to_thread(self._has_left, machine)):
+            if not isinstance(error, RuntimeError):
                 raise
+            if not await asyncio.to_thread(self._has_left, machine):
+                raise_closed(error)
             return await self.infer(
                 inputs, outputs, deadline_ns, priority, look, due_ns=due_ns, best_effort=best_effort
             )

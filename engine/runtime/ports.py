@@ -212,7 +212,12 @@ def _copied(content: Array) -> Array:
 
 
 def raise_for(run: _core.Run) -> NoReturn:
-    """Raise what a run that did not end well ended with."""
+    """Raise what a run that did not end well ended with.
+
+    A daemon thread whose query is cancelled since the process ends is to end without a word.
+    """
+    if run.status == "cancelled" and _core.refuses_calls():
+        raise SystemExit
     failure = failure_of(run)
     assert failure is not None, "it did not end well"
     raise failure

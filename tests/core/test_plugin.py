@@ -138,7 +138,7 @@ def test_spans_lie_on_one_lane_and_follow_each_other(fake):
 def test_a_failing_run_names_its_segment_and_the_reason(fake):
     machine = machine_with(fake, "failing")
     plan = chain(machine, (PLUGIN, ADD))
-    with pytest.raises(RuntimeError, match=r"node 's0': .*the fake provider fails"):
+    with pytest.raises(RuntimeError, match=r"(model|segment) 's0': .*the fake provider fails"):
         answer(plan, [1.0])
     machine.close()
 

@@ -106,7 +106,7 @@ def test_failure_names_the_node_and_reaches_the_caller(machine):
     bad = builder.add_work("bad", 0, fail=True)
     builder.add_work("later", 0, after=[bad])
     plan = builder.build()
-    with pytest.raises(RuntimeError, match="node 'bad'"):
+    with pytest.raises(RuntimeError, match="segment 'bad'"):
         plan.run([])
     run = plan.submit([])
     run.wait()

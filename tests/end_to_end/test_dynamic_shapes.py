@@ -172,7 +172,7 @@ def test_a_size_that_no_kernel_takes(
         subject.plain.run({n: to_value(array) for n, array in REFUSED[name].items()})
     model = subject.model(plan)
     for _ in range(2):
-        with pytest.raises(ExecutionError, match="node '"):
+        with pytest.raises(ExecutionError, match=r"(model|segment) '"):
             model.run(REFUSED[name])
         subject.check(model.run(query), query)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import shutil
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,17 @@ def test_old_names_are_warned_of(
     if new not in ("placement_policy", "policy_options"):
         with pytest.raises(ConfigError, match=f"{old} is called {new}, and both are given"):
             surplus.load("model.onnx", **{old: value, new: now})
+
+
+def test_a_path_that_is_not_utf_8_is_said(shared: Subject, tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/gr\xff.onnx")
+    shutil.copyfile(shared.path, path)
+    with pytest.raises(
+        surplus.ModelError, match=r"gr\\udcff\.onnx': the path is not UTF-8; rename"
+    ):
+        surplus.load(path, cache=shared.cache)
+    with pytest.raises(surplus.EngineError, match="the path is not UTF-8"):
+        surplus.InferenceSession(path, cache=shared.cache)
 
 
 def test_a_load_that_takes_too_long_ends_with_an_error(shared: Subject) -> None:

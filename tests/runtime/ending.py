@@ -1,5 +1,6 @@
 """Ends the process as usual while daemon threads ask a model, or measure a session."""
 
+import atexit
 import itertools
 import sys
 import threading
@@ -9,7 +10,6 @@ import numpy as np
 
 import surplus
 from surplus.engine.devices import machines
-from surplus.engine.errors import EngineError
 from surplus.engine.native import open_session
 from surplus.engine.values import to_value
 
@@ -17,6 +17,14 @@ path, cache, how = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 image = {"image": np.zeros((1, 1, 28, 28), np.float32)}
 model = surplus.load(path, "cpu:2", cache=cache, selection_s=0)
 asked = threading.Semaphore(0)
+
+
+def ask_last() -> None:
+    """Run the model when its machine has been closed."""
+    try:
+        model.run(image)
+    except surplus.EngineError as error:
+        print(error)
 
 
 def measure() -> None:
@@ -33,12 +41,12 @@ def ask(number: int) -> None:
     )
     for again in itertools.cycle(asks[number:] + asks[:number]):
         asked.release()
-        try:
-            again()
-        except (EngineError, RuntimeError):
-            return  # its query was in flight
+        again()  # a query in flight is cancelled, and its thread ends quietly
 
 
+atexit.unregister(machines._end)
+atexit.register(ask_last)
+atexit.register(machines._end)  # before it
 if how == "measured":
     machines._LAST_CALLS_S = 0.05
     threading.Thread(target=measure, daemon=True).start()

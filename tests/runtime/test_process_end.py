@@ -25,5 +25,5 @@ def test_the_exit_status_is_that_of_the_program(folder: Path, how: str) -> None:
     command = [sys.executable, str(SCRIPT), str(folder / "lenet.onnx"), str(folder / "cache"), how]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "end\n"
+    assert done.stdout == "end\nthe machine is closed\n"
     assert done.stderr == ""

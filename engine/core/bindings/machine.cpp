@@ -126,6 +126,8 @@ The tightest quota of the process's control group and of all above it counts.)")
         R"(End every other thread that calls something that computes, from now on, by SystemExit.
 
 At the end of the process: daemon threads that go on would abort it.)");
+  m.def("refuses_calls", &ReleasedGil::refuses_calls,
+        R"(Whether the process ends, and the calling thread is not the one that ends it.)");
   m.def(
       "await_calls",
       [](double limit_s) {

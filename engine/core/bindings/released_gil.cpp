@@ -26,11 +26,9 @@ std::atomic<bool> abandoned{false};
 /// Of this thread; a thread that is away runs no Python, so calls do not nest.
 thread_local bool is_away = false;
 
-/// Written and read with the GIL.
+/// Written with the GIL, read with it or once `abandoned` is seen.
 bool refuses = false;
 std::thread::id ending;
-
-bool ends_process() { return refuses && std::this_thread::get_id() == ending; }
 
 /// The threads of the parent are not here.
 [[maybe_unused]] const int at_fork = pthread_atfork(nullptr, nullptr, [] { calls.clear(); });
@@ -50,7 +48,7 @@ bool wait_for_none(Passage kind, Clock::time_point until) {
 }  // namespace
 
 ReleasedGil::ReleasedGil() : state_(nullptr) {
-  if (refuses && !ends_process()) {
+  if (refuses_calls()) {
     PyErr_SetString(PyExc_SystemExit, "the process is ending");
     throw nanobind::python_error();
   }
@@ -67,7 +65,7 @@ ReleasedGil::ReleasedGil(std::nothrow_t) noexcept : state_(nullptr) {
 
 ReleasedGil::~ReleasedGil() {
   calls.add(coming_back, 1, std::memory_order_seq_cst);  // seq_cst: before we look at `abandoned`
-  if (abandoned.load()) {
+  if (abandoned.load() && refuses_calls()) {  // what refuses was said before
     calls.add(coming_back, -1, std::memory_order_seq_cst);  // seq_cst: as all of this counter
     stay_away();
   }
@@ -84,6 +82,10 @@ bool ReleasedGil::is_held() noexcept {
 void ReleasedGil::refuse_calls() noexcept {
   refuses = true;
   ending = std::this_thread::get_id();
+}
+
+bool ReleasedGil::refuses_calls() noexcept {
+  return refuses && std::this_thread::get_id() != ending;
 }
 
 bool ReleasedGil::await_calls(std::int64_t limit_ns) noexcept {

@@ -29,6 +29,8 @@ class ReleasedGil {
 
   /// Refuses the calls of all threads but this one from now on. With the GIL.
   static void refuse_calls() noexcept;
+  /// Whether those of the calling thread are refused.
+  [[nodiscard]] static bool refuses_calls() noexcept;
   /// Waits until no call of another thread is under way, without the GIL; false after `limit_ns`,
   /// and then threads that are still away stay there.
   static bool await_calls(std::int64_t limit_ns) noexcept;

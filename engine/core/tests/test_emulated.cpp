@@ -272,7 +272,7 @@ TEST(memory_exhaustion_fails_the_run_that_asked) {
     const RunPtr run = machine->run(*plan, {}, {}, 0);
     CHECK(run->outcome() == Outcome::failed);
     CHECK(run->error() ==
-          "node 'bursts': emulated device 'gpu' out of memory: needs 600 bytes, has 400 of 1000");
+          "segment 'bursts': emulated device 'gpu' out of memory: needs 600 bytes, has 400 of 1000");
   }
   CHECK(is_empty(machine));
 }

@@ -194,7 +194,7 @@ TEST(a_failure_names_the_node_and_the_device_goes_on) {
                                                   if (fails) throw std::runtime_error("lost");
                                                 })});
   const PlanPtr plan = builder.build();
-  CHECK(machine->run(*plan, {}, {}, 0)->error() == "node 'bad': lost");
+  CHECK(machine->run(*plan, {}, {}, 0)->error() == "model 'bad': lost");
   fails = false;
   CHECK(machine->run(*plan, {}, {}, 0)->outcome() == Outcome::ok);
 }

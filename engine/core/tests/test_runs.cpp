@@ -120,7 +120,7 @@ TEST(failing_run_ends_alone_and_names_its_node) {
     failed->wait(0, true);
     fine->wait(0, false);
     CHECK(failed->outcome() == Outcome::failed);
-    CHECK(failed->error() == "node 'hooked': boom");
+    CHECK(failed->error() == "segment 'hooked': boom");
     CHECK(bad->node_name(static_cast<std::uint32_t>(failed->error_node())) == "hooked");
     CHECK(failed->outputs()[0] == nullptr);
     CHECK(number_of(fine->outputs()[0]) == expected(1));
@@ -149,7 +149,7 @@ TEST(first_error_wins) {
     CHECK(failures >= 1);
     CHECK(failures <= lanes);
     const int node = run->error_node();
-    CHECK(run->error() == "node '" + std::to_string(node) + "': failure " + std::to_string(node));
+    CHECK(run->error() == "segment '" + std::to_string(node) + "': failure " + std::to_string(node));
   }
 }
 

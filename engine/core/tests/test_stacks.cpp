@@ -209,7 +209,7 @@ TEST(bad_data_fails_its_own_run_only) {
   CHECK(good->outcome() == Outcome::ok && number_of(good->outputs()[0]) == 2);
   CHECK(later->outcome() == Outcome::ok && number_of(later->outputs()[0]) == 4);
   CHECK(wrong->outcome() == Outcome::failed);
-  CHECK(wrong->error() == "node 'model': bad data");
+  CHECK(wrong->error() == "model 'model': bad data");
   CHECK((model.kernel->calls() == Calls{{1, bad, 3}, {1}, {bad}, {3}}));
   CHECK(model.plan->stacking()->stacks() == 0);
 }
