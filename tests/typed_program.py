@@ -25,6 +25,8 @@ surplus.load(Path("m.onnx"), on_late="reject", deadline_s=0.1)
 surplus.load(ModelProto())
 with surplus.InferenceSession(Path("m.onnx"), providers=["CPU"], devices="cpu:2") as session:
     session.run(None, {"x": np.zeros(3)})
+with surplus.Server({"m": model}, 8001, host="::1", max_in_flight=3) as server:
+    assert_type(server.address, str)
 surplus.LazyModel("m.onnx", surplus.LoadParams(devices="cpu:1")).run({}, best_effort=True)
 
 
@@ -42,6 +44,8 @@ def errs() -> None:
     surplus.load(3)  # error: no model
     surplus.InferenceSession("m.onnx", devises="cpu:2")  # error: misspelt
     surplus.InferenceSession("m.onnx", deadline_s="1")  # error: type
+    surplus.Server({"m": model}, max_inflight=3)  # error: misspelt
+    surplus.Server({"m": model}, max_in_flight="3")  # error: type
     model.run({"x": 1}, timeuot_s=1)  # error: misspelt
     model.run({"x": 1}, timeout_s="1")  # error: type
     model.submit({"x": 1}, timeout=1)  # error: an old name

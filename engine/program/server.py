@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from surplus.engine.errors import ConfigError
 from surplus.engine.pipeline.lazy import LazyModel
@@ -16,6 +16,7 @@ from surplus.engine.pipeline.load import load_planned
 from surplus.engine.pipeline.served_late import ServedLate
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.program.isolated_models import IsolatedModels
+from surplus.engine.program.server_options import ServerOptions
 from surplus.engine.runtime.model import Model
 from surplus.engine.runtime.served_alone import ServedAlone
 from surplus.engine.serving.model_executor import ModelExecutor
@@ -49,13 +50,13 @@ class Server:
     models : mapping of str to path, Model or LazyModel
         By the name that clients ask for. A path is loaded when the server starts, and what cannot
         be in time, or would wait for more than a second, is refused then, as ``engine serve`` does.
-    params : ServerParams, optional
-        All settings at once; single ones by keyword, as ``host`` or ``max_in_flight``.
     port, http_port : int
         Of gRPC and of HTTP; 0 lets the system choose, no HTTP port serves gRPC only.
     isolate : bool or mapping of str to sequence of str
         Whether each model, which is then a path, runs in a process of its own, or those of a group
         in one: what ends that process fails the queries that it has, and not the program.
+    params
+        The other fields of ``surplus.ServerParams``, as ``host`` or ``max_in_flight``.
 
     Raises
     ------
@@ -69,7 +70,7 @@ class Server:
         port: int = 8001,
         http_port: int | None = None,
         isolate: bool | Mapping[str, Sequence[str]] = False,
-        **params: Any,
+        **params: Unpack[ServerOptions],
     ) -> None:
         if not models:
             raise ConfigError("a server needs a model")

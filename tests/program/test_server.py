@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
+from dataclasses import fields
 from pathlib import Path
 from typing import NoReturn
 
@@ -20,8 +21,14 @@ from surplus import models
 from surplus.engine.errors import ConfigError, ModelError
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.program import server as program
+from surplus.engine.program.server_options import ServerOptions
 
 IMAGE = np.random.default_rng(0).random((1, 1, 28, 28), np.float32)
+
+
+def test_type_checkers_know_the_options_that_there_are() -> None:
+    named = {f.name for f in fields(surplus.ServerParams)} - {"grpc_port", "http_port"}
+    assert set(ServerOptions.__annotations__) == named
 
 
 @pytest.fixture(scope="module")

@@ -65,7 +65,7 @@ ReleasedGil::ReleasedGil(std::nothrow_t) noexcept : state_(nullptr) {
 
 ReleasedGil::~ReleasedGil() {
   calls.add(coming_back, 1, std::memory_order_seq_cst);  // seq_cst: before we look at `abandoned`
-  if (abandoned.load() && refuses_calls()) {  // what refuses was said before
+  if (abandoned.load() && refuses_calls()) {             // what refuses was said before
     calls.add(coming_back, -1, std::memory_order_seq_cst);  // seq_cst: as all of this counter
     stay_away();
   }

@@ -189,7 +189,8 @@ bool Run::stop(Outcome outcome) noexcept {
 void Run::fail(std::uint32_t node, const std::string& what, int code) noexcept {
   if (!stop(Outcome::failed)) return;
   // Ours alone: the run cannot end before the caller has completed its node.
-  error_ = (plan_.node_count() == 1 ? "model '" : "segment '") + plan_.node_name(node) + "': " + what;
+  error_ =
+      (plan_.node_count() == 1 ? "model '" : "segment '") + plan_.node_name(node) + "': " + what;
   error_node_ = static_cast<int>(node);
   error_code_ = code;
 }

@@ -271,8 +271,9 @@ TEST(memory_exhaustion_fails_the_run_that_asked) {
   for (int i = 0; i < 3; ++i) {
     const RunPtr run = machine->run(*plan, {}, {}, 0);
     CHECK(run->outcome() == Outcome::failed);
-    CHECK(run->error() ==
-          "segment 'bursts': emulated device 'gpu' out of memory: needs 600 bytes, has 400 of 1000");
+    CHECK(
+        run->error() ==
+        "segment 'bursts': emulated device 'gpu' out of memory: needs 600 bytes, has 400 of 1000");
   }
   CHECK(is_empty(machine));
 }

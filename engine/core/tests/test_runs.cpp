@@ -149,7 +149,8 @@ TEST(first_error_wins) {
     CHECK(failures >= 1);
     CHECK(failures <= lanes);
     const int node = run->error_node();
-    CHECK(run->error() == "segment '" + std::to_string(node) + "': failure " + std::to_string(node));
+    CHECK(run->error() ==
+          "segment '" + std::to_string(node) + "': failure " + std::to_string(node));
   }
 }
 
