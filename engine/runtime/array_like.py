@@ -12,6 +12,9 @@ import numpy as np
 
 from surplus.engine.dlpack import array_of
 
+UNREADABLE = (TypeError, ValueError, RuntimeError, BufferError)
+"""What other libraries raise where there is no array."""
+
 _Array = np.ndarray[Any, Any]
 
 

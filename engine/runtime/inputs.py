@@ -11,7 +11,7 @@ import numpy as np
 from surplus.engine.dfg.graph import Dim, Graph, GraphTensor, ValueKind
 from surplus.engine.element_type import ElementType
 from surplus.engine.errors import InputError
-from surplus.engine.runtime.array_like import as_array, has_type, survives
+from surplus.engine.runtime.array_like import UNREADABLE, as_array, has_type, survives
 from surplus.engine.runtime.type_text import type_text
 from surplus.engine.shapes import check_rank, dim_text
 from surplus.engine.values import byte_order_error, dtype_of
@@ -140,20 +140,27 @@ def checked_input(spec: IoSpec, content: Array) -> Array:
 def unchanging(content: Array) -> Array:
     """An input that its owner cannot change: arrays that can be written to are copied.
 
-    Strings are anyway, when the core's value is made.
+    So are other libraries' tensors and tables; strings are anyway, when the core's value is made.
     """
-    if isinstance(content, np.ndarray) and content.flags.writeable and content.dtype.kind != "O":
-        return content.copy()
+    if isinstance(content, np.ndarray):
+        can_change = content.flags.writeable and content.dtype.kind != "O"
+        return content.copy() if can_change else content
     if isinstance(content, list | tuple):
         return [unchanging(item) for item in content]
-    return content
+    if not has_type(content) or isinstance(content, Mapping):
+        return content
+    try:
+        array = as_array(content)
+    except UNREADABLE:
+        return content  # whoever checks it says so
+    return content if array.dtype.kind == "O" else array.copy()
 
 
 def _array(spec: IoSpec, content: Array) -> np.ndarray[Any, Any]:
     wanted = spec.dtype
     try:
         array = as_array(content)
-    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+    except UNREADABLE as error:
         raise InputError(f"input {spec.name!r}: {error}") from error
     if wanted is None or array.dtype == wanted or _both_text(array.dtype, wanted):
         return array

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import array
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from surplus.engine.errors import InputError
 from surplus.engine.runtime.future import Future
 from surplus.engine.runtime.planned_model import PlannedModel
 from tests.runtime.runtime_models import model_of, read_text
+from tests.runtime.test_array_like import Capsules, Table
 
 NEG = "neg (float[n] x) => (float[n] y) { y = Neg(x) }"
 SEQUENCE = "first (seq(float[n]) s, int64 i) => (float[n] y) { y = SequenceAt(s, i) }"
@@ -52,6 +56,25 @@ def test_arrays_may_change_at_once(
     x[:] = 7
     assert np.array_equal(answered(future), -np.ones(size))
     busy.result()
+
+
+@pytest.mark.parametrize("kind", [Table, Capsules, memoryview, partial(array.array, "f")])
+def test_other_libraries_tensors_may_change_at_once(
+    neg: PlannedModel, busy: Future, kind: Callable[[Any], Any]
+) -> None:
+    x = np.ones(SMALL, np.float32)
+    tensor = kind(x)
+    future = neg.submit({"x": tensor})
+    x[:] = 7
+    if isinstance(tensor, array.array):
+        tensor[0] = 7
+    assert np.array_equal(answered(future), -np.ones(SMALL))
+    busy.result()
+
+
+def test_what_is_no_array_is_refused_by_its_own_name(neg: PlannedModel) -> None:
+    with pytest.raises(InputError, match="input 'x': expected float32, got set"):
+        neg.submit({"x": {1.0}})
 
 
 @pytest.mark.parametrize("outputs", [None, ["y"]])
