@@ -1,7 +1,8 @@
 """What a library of kernels may be asked to run.
 
 Only what its conformance table says that it computes as ONNX says; and whatever that says, no
-arithmetic on whole numbers, and nothing that makes NaN or infinities before what loses them.
+arithmetic on whole numbers, nothing that makes NaN or infinities before what loses them, and no
+reading or writing at places that a query says.
 """
 
 from __future__ import annotations
@@ -32,6 +33,15 @@ TYPES = frozenset(
     }
 )
 """Of tensors that it takes or delivers."""
+
+_PLACED = frozenset(
+    {
+        *("Gather", "GatherElements", "GatherND", "Scatter", "ScatterElements", "ScatterND"),
+        *("GRU", "LSTM", "RNN", "ReverseSequence", "RoiAlign"),
+    }
+)
+"""Operators whose parameters are places, or how far to read. ONNX Runtime refuses what is out of
+range; libraries answer something, or read what is not theirs and crash."""
 
 _NAMES: dict[int, str] = {
     elem_type: {"FLOAT": "float32", "DOUBLE": "float64"}.get(elem_type.name, elem_type.name.lower())
@@ -67,9 +77,11 @@ def may_run(graph: Graph, library: str, tasks: Iterable[int]) -> bool:
 
 def _conforms(graph: Graph, task: GraphTask, table: ConformanceTable) -> bool:
     types = _types(graph, task)
-    if open_parameters(graph, task) and not table.holds(task.op_type, types, Aspect.SIZES):
+    if not open_parameters(graph, task):
+        return table.holds(task.op_type, types, Aspect.FINITE)
+    if task.op_type in _PLACED:
         return False
-    return table.holds(task.op_type, types, Aspect.FINITE)
+    return all(table.holds(task.op_type, types, held) for held in (Aspect.FINITE, Aspect.SIZES))
 
 
 def _keeps_what_is_not_finite(

@@ -177,7 +177,7 @@ def choose(
     lanes = costs.problem.devices[0].lanes
     model.note(judgement_of(contest, contest.winner, plans, model.plan, turns, lanes))
     shown = _shown(entrant, costs.service, turns)
-    model = _finished(with_other_kernels(job, build.of_plan, shown, others), model, build)
+    model = _finished(with_other_kernels(job, build, shown, others), model, build)
     model = _narrowed(job, model, build)
     if not stays:
         progress("overlap queries", 0, 1)
@@ -228,7 +228,7 @@ def tune(
     winner, lanes = list(tuned.entrants).index(tuned.best), costs.problem.devices[0].lanes
     model.note(judgement_of(tuned.contest, winner, plans, model.plan, tuned.turns, lanes))
     shown = _shown(tuned.best, costs.service, tuned.turns)
-    model = _finished(with_other_kernels(job, build.of_plan, shown, []), model, build)
+    model = _finished(with_other_kernels(job, build, shown, []), model, build)
     model = _narrowed(job, model, build)
     if not keeps_devices(params.placement_policy):
         _accompany(job, model, costs, tuned.best, found, build)

@@ -131,25 +131,32 @@ class KernelLook:
     clock: Clock = time.monotonic_ns
     watch: Callable[[], Watching | None] = Watch
 
-    def better(self, chosen: Shown, others: Sequence[Shown]) -> KernelRound | None:
+    def better(
+        self, chosen: Shown, others: Sequence[Shown], around: Sequence[Shown] = ()
+    ) -> KernelRound | None:
         """The last contest that a plan with other kernels has won; None if none has.
 
         Parameters
         ----------
         others : sequence of Shown
             What was compared with the chosen plan, the best first.
+        around : sequence of Shown
+            Whole models that are cut for the libraries (library_cut.py), which have not run.
         """
         bases = [chosen, *self._affordable(chosen, others)]
-        first = self._compared(chosen, self._variants(bases))
+        first = self._compared(chosen, self._variants([*bases, *around]))
         won = self._simplest(first) if first.winner else self._duel(first)
         mixtures = [m for base in bases for m in self._mixtures(base, first.entrants[1:])]
         won = self._improved(won, mixtures)
         won = self._improved(won, self._swaps(won.best))
         return won if won.best.plan.libraries else None
 
-    def forced(self, chosen: Shown) -> KernelRound | None:
-        """The chosen plan with a library's kernels, even if slower; None if it takes none."""
-        found = self._variants([chosen])
+    def forced(self, chosen: Shown, around: Sequence[Shown] = ()) -> KernelRound | None:
+        """The chosen plan with a library's kernels, even if slower; None if it takes none.
+
+        Where it takes none, one of those that are cut for it.
+        """
+        found = self._variants([chosen]) or self._variants(around)
         return self._compared(found[0], []) if found else None
 
     def _affordable(self, chosen: Shown, others: Sequence[Shown]) -> list[Shown]:

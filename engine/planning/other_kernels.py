@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from surplus.engine.contest import in_place
 from surplus.engine.contest.selection import ModelContender
 from surplus.engine.planning.answer_check import AnswerCheck
 from surplus.engine.planning.job import PlanJob
-from surplus.engine.planning.kernel_look import Build, KernelLook, Shown
+from surplus.engine.planning.kernel_look import KernelLook, Shown
 from surplus.engine.planning.kernel_memory import default_bytes
 from surplus.engine.planning.kernel_segments import KernelSegments
 from surplus.engine.planning.kernel_widths import with_any_width
+from surplus.engine.planning.library_cut import cut_around
 from surplus.engine.planning.runners_up import judgement_of
 from surplus.engine.planning.varied_inputs import scaled
 from surplus.engine.runtime.planned_model import PlannedModel
+from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.plan import Plan
+from surplus.engine.segmentation.segmenter import Candidate
 from surplus.engine.time_limit import left_s
 
 FACTORS = (0.7, 1.3)
@@ -27,8 +31,18 @@ _MOST_TRIAL_S = 60.0
 """For each process that compiles segments: the largest models take a few seconds."""
 
 
+class Builder(Protocol):
+    """Opens candidates and plans; None of what is refused, or answers wrongly."""
+
+    def __call__(self, candidate: Candidate) -> ModelContender | None:
+        """Of a segmentation."""
+
+    def of_plan(self, plan: Plan) -> ModelContender | None:
+        """Of a plan."""
+
+
 def with_other_kernels(
-    job: PlanJob, build: Build, chosen: Shown, others: Sequence[Shown]
+    job: PlanJob, build: Builder, chosen: Shown, others: Sequence[Shown]
 ) -> PlannedModel | None:
     """The model of a plan with other kernels than ONNX Runtime's; None where none is better.
 
@@ -59,7 +73,7 @@ def with_other_kernels(
     ]
 
     def checked(plan: Plan) -> ModelContender | None:
-        contender = build(plan)
+        contender = build.of_plan(plan)
         if contender is None or not all(check.accepts(contender.model) for check in checks):
             return None
         return contender
@@ -74,7 +88,8 @@ def with_other_kernels(
         default_bytes() if limit_bytes is None else limit_bytes,
         params.selection_ns,
     )
-    won = look.forced(chosen) if asked.is_forced else look.better(chosen, others)
+    around = _cut_around(job, build, [chosen, *others], list(asked.versions))
+    won = look.forced(chosen, around) if asked.is_forced else look.better(chosen, others, around)
     job.progress("try other kernels", 1, 1)
     if won is None:
         return None
@@ -87,3 +102,22 @@ def with_other_kernels(
     plain = tuple(r for r in judgement.runners_up if not r.read().libraries)
     model.note(replace(judgement, runners_up=plain))
     return model
+
+
+def _cut_around(
+    job: PlanJob, build: Builder, shown: Sequence[Shown], libraries: Sequence[str]
+) -> list[Shown]:
+    """The best whole model on the host, cut around what each library must not run."""
+    wholes = [s for s in shown if len(s.groups.groups) == 1 and s.plan.shards == 1]
+    if not wholes or wholes[0].groups.groups[0].device != 0:
+        return []
+    whole, found = wholes[0], []
+    for library in libraries:
+        groups = cut_around(job.graph, library, whole.groups, whole.service)
+        if groups is not None:
+            width = groups.groups[0].width
+            candidate = Candidate(f"library cut x{width}", groups, predict(groups, whole.service))
+            contender = build(candidate)
+            if contender is not None:
+                found.append(Shown(contender, groups, whole.service, ()))
+    return found

@@ -88,13 +88,14 @@ def test_sizes_that_a_query_says_are_asked_for_apart(
         ("(int8[4] a) => (float[4] y) { y = Cast<to=1>(a) }", True),
         ("(bool[4] a) => (float[4] y) { y = Cast<to=1>(a) }", True),
         ("(float[4] x) => (int64[1] y) { y = ArgMax(x) }", True),
-        ("(float[9,2] t, int64[4] i) => (float[4,2] y) { y = Gather(t, i) }", True),
+        ("(float[9,2] t) => (float[2,2] y) <int64[2] i = {8, 0}> { y = Gather(t, i) }", True),
         ("(int64[4] a) => (int64[2,2] y) <int64[2] s = {2, 2}> { y = Reshape(a, s) }", True),
         ("(int64[4] a) => (int64[4] y) <int64[1] k = {5}> { z = Concat<axis=0>(a, k) "
          "y = Identity(z) }", True),
         ("(int64[4] a) => (int64[5] y) <int64[1] k = {4294967296}> { y = Concat<axis=0>(a, k) }",
          False),
-        ("(float[4] x, int64[4,1] i, float[4] u) => (float[4] y) { y = ScatterND(x, i, u) }", True),
+        ("(float[4] x, float[1] u) => (float[4] y) <int64[1,1] i = {3}> "
+         "{ y = ScatterND(x, i, u) }", True),
         ("(int64[4] x, int64[4,1] i, int64[4] u) => (int64[4] y) "
          "{ y = ScatterND<reduction=\"add\">(x, i, u) }", False),
         ("(float[4] x) => (float[4] y) <float s = {0.1}, uint8 z = {3}> "
@@ -108,6 +109,23 @@ def test_whole_numbers_are_moved_and_not_computed(
     """However generous the table is."""
     _with_table(monkeypatch)
     assert _may(_graph(tmp_path, body)) is may
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "(float[9,2] t, int64[4] i) => (float[4,2] y) { y = Gather(t, i) }",
+        "(float[9,2] t, int64[4,1] i) => (float[4,2] y) { y = GatherND(t, i) }",
+        "(float[4] x, int64[4,1] i, float[4] u) => (float[4] y) { y = ScatterND(x, i, u) }",
+        "(float[4,2] x, int64[4] n) => (float[4,2] y) { y = ReverseSequence(x, n) }",
+    ],
+)
+def test_places_that_a_query_says_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    """However generous the table is: libraries do not say that one is out of range."""
+    _with_table(monkeypatch)
+    assert not _may(_graph(tmp_path, body))
 
 
 _LOSES = {"Relu": ["finite"]}

@@ -253,3 +253,20 @@ def test_of_two_that_are_about_as_fast_the_one_of_fewer_segments_is_taken() -> N
     won = setting.look(build).better(chosen, [whole])
     assert won is not None
     assert _libraries(won.best.plan) == [THEIRS]
+
+
+@pytest.mark.parametrize("is_forced", [True, False])
+def test_a_model_that_is_cut_for_a_library_runs_with_it(is_forced: bool) -> None:
+    setting = Setting([5, 15], [5, 5], takes={1})
+    cut = replace(setting.chosen(), turns=())
+    single = Setting([20], [20], takes=set(), clock=setting.clock)
+    whole = single.chosen()
+
+    def build(plan: Plan) -> ModelContender:
+        return (single if len(plan.segments) == 1 else setting).contender(plan)
+
+    look = setting.look(build)
+    won = look.forced(whole, [cut]) if is_forced else look.better(whole, [], [cut])
+    assert won is not None
+    assert _libraries(won.best.plan) == [OURS, THEIRS]
+    assert won.best.turns

@@ -178,3 +178,18 @@ def test_the_table_that_is_shipped_is_what_is_found_here() -> None:
         pytest.skip("no table of this version on this processor")
     found = make_table("openvino", version)
     assert found.operators == shipped.operators
+
+
+@pytest.mark.parametrize("operator", ["Gather", "GatherND"])
+def test_a_place_out_of_range_is_refused_and_ends_nothing(tmp_path: Path, operator: str) -> None:
+    """The library answers something, or reads so far away that the process ends."""
+    text = f"""(float[4, 4] x, int64[4, 1] i) => (float[n, m] side, float[4, k] y)
+        <int64[2] s = {{4, 3}}>
+        {{ p = MatMul(x, w) side = Neg(p) rows = {operator}(table, i) y = Reshape(rows, s) }}"""
+    path = _file(tmp_path, text, w=(4, 4), table=(9, 3))
+    model = _load(path, "openvino")
+    x = np.ones((4, 4), np.float32)
+    for far in (9, 10**6, -10):
+        with pytest.raises(surplus.ExecutionError, match=f"{operator}.*(out of|invalid)"):
+            model.run({"x": x, "i": np.array([[0], [far], [1], [2]])})
+        model.run({"x": x, "i": np.array([[0], [8], [1], [-9]])})
