@@ -98,3 +98,35 @@ def test_a_constant_is_a_copy(tmp_path: Path) -> None:
     x = np.zeros(2, np.float32)
     model.run({"x": x})["c"][:] = 9
     assert model.run({"x": x})["c"].tolist() == [1, 2]
+
+
+MANY = """many (float[4] x, float16[2, 2] h, int64 i, bool[0] none, float[4096] big)
+    => (float[4] y, float16[2, 2] k, int64 j, bool[0] still, float[4096] large)
+    { y = Neg(x) k = Neg(h) j = Neg(i) still = Not(none) large = Neg(big) }"""
+
+
+def test_small_outputs_of_a_query_are_arrays_of_their_own(tmp_path: Path) -> None:
+    """They lie in one block: none overlaps another, and later queries write others."""
+    model = model_of(read_text(MANY, tmp_path), "cpu:1", whole=True)
+    queries = [
+        {
+            "x": np.arange(4, dtype=np.float32) + n,
+            "h": np.full((2, 2), n, np.float16),
+            "i": np.array(n),
+            "none": np.zeros(0, bool),
+            "big": np.full(4096, n, np.float32),
+        }
+        for n in (1, 2)
+    ]
+    first, second = map(model.run, queries)
+    for answer, query in ((first, queries[0]), (second, queries[1])):
+        for output, given in zip("ykj", "xhi", strict=True):
+            assert answer[output].dtype == query[given].dtype
+            assert answer[output].shape == query[given].shape
+            assert np.array_equal(answer[output], -query[given])
+            assert answer[output].flags.aligned
+            answer[output][...] = 9
+        assert answer["still"].shape == (0,)
+        assert answer["still"].dtype == bool
+        assert np.array_equal(answer["large"], -query["big"])
+    assert all((first[name] == 9).all() for name in "ykj")

@@ -24,6 +24,7 @@
 #include "bindings/buffer.hpp"
 #include "bindings/limits.hpp"
 #include "bindings/plan.hpp"
+#include "bindings/small_arrays.hpp"
 #include "bindings/value.hpp"
 #include "ort/types.hpp"
 #include "scheduler/signal_hook.hpp"
@@ -203,7 +204,8 @@ class PyQuery {
       : plan_(plan),
         array_type_(std::move(array_type)),
         outputs_(std::move(outputs)),
-        convert_(std::move(convert)) {
+        convert_(std::move(convert)),
+        small_(array_type_) {
     for (const auto& [name, elem_type, extents] : inputs)
       inputs_.push_back({name, elem_type, extents});
     zips_.resize(outputs_.size());
@@ -253,10 +255,14 @@ class PyQuery {
     const std::vector<ValuePtr> values = done.run->outputs();
     if (values.size() != outputs_.size())
       throw nb::value_error("the run is not one of this query's model");
-    for (std::size_t i = 0; i < values.size(); ++i)
-      result[outputs_[i]] = zips_[i]
-                                ? zip_rows(PyValue{values[i]}, zips_[i]->first, zips_[i]->second)
-                                : to_python(nb::cast(PyValue{values[i]}));
+    std::vector<nb::object> arrays = small_.of(values);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (zips_[i])
+        arrays[i] = zip_rows(PyValue{values[i]}, zips_[i]->first, zips_[i]->second);
+      else if (!arrays[i].is_valid())
+        arrays[i] = to_python(nb::cast(PyValue{values[i]}));
+      result[outputs_[i]] = arrays[i];
+    }
     return result;
   }
 
@@ -305,6 +311,7 @@ class PyQuery {
   std::vector<nb::str> outputs_;
   nb::object convert_;
   std::vector<std::optional<Zip>> zips_;
+  SmallArrays small_;
 };
 
 }  // namespace

@@ -108,12 +108,15 @@ int OnnxValue::elem_type() const {
   return from_ort(query<int>(api().tensor_element_type, tensor_info(get()).get()));
 }
 
-std::vector<std::int64_t> OnnxValue::shape() const {
+TensorType OnnxValue::tensor_type() const {
   const auto info = tensor_info(get());
-  std::vector<std::int64_t> shape(query<std::size_t>(api().dimensions_count, info.get()));
-  check(api().dimensions(info.get(), shape.data(), shape.size()));
-  return shape;
+  TensorType type{from_ort(query<int>(api().tensor_element_type, info.get())), {}};
+  type.shape.resize(query<std::size_t>(api().dimensions_count, info.get()));
+  check(api().dimensions(info.get(), type.shape.data(), type.shape.size()));
+  return type;
 }
+
+std::vector<std::int64_t> OnnxValue::shape() const { return tensor_type().shape; }
 
 std::shared_ptr<const Value> OnnxValue::copied() const {
   if (kind() != ValueKind::kTensor || elem_type() == kString) return nullptr;

@@ -20,6 +20,12 @@ using Owner = std::unique_ptr<void, void (*)(void*)>;
 
 enum class ValueKind { kTensor, kSequence, kMap, kOptionalNone };
 
+/// What a tensor's elements are, and how many along each axis.
+struct TensorType {
+  int elem_type;
+  std::vector<std::int64_t> shape;
+};
+
 /// The one implementation of Value in plans. Immutable, hence thread-safe; all accessors read
 /// from the OrtValue each time, so that wrapping an output costs no more than one allocation.
 class OnnxValue final : public Value {
@@ -44,6 +50,8 @@ class OnnxValue final : public Value {
   /// ONNX's element type of a tensor; throws for other kinds.
   [[nodiscard]] int elem_type() const;
   [[nodiscard]] std::vector<std::int64_t> shape() const;
+  /// Both, for half of what asking twice takes.
+  [[nodiscard]] TensorType tensor_type() const;
   /// First byte of a tensor of fixed-size elements.
   [[nodiscard]] void* data() const;
   /// Calls `take(std::string_view)` with each string of a tensor; the view holds for the call.
