@@ -14,22 +14,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surplus.engine.custom_operators import named_libraries
-from surplus.engine.devices.emulation_params import EmulationParams
 from surplus.engine.devices.parsing import available_cores, parse_devices
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import ConfigError, DeviceError, ModelError
-from surplus.engine.kernels.asked import ONNX_RUNTIME, PRECISIONS, AskedKernels, kernels_by_default
+from surplus.engine.kernels.asked import (
+    AUTO,
+    ONNX_RUNTIME,
+    PRECISIONS,
+    AskedKernels,
+    kernels_by_default,
+)
 from surplus.engine.planning.param_types import check_types
 from surplus.engine.planning.tune_by_default import tune_by_default
 from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.device_loss import OnDeviceLoss
-from surplus.engine.runtime.queueing import Queueing
-from surplus.engine.runtime.stacks import MOST_ROWS, Stacks, StackUse
+from surplus.engine.runtime.stack_use import MOST_ROWS, StackUse
 from surplus.engine.runtime.urgency import Urgency
 from surplus.engine.time_limit import time_limit
 
 if TYPE_CHECKING:
+    from surplus.engine.devices.emulation_params import EmulationParams
     from surplus.engine.planning.tune_params import TuneParams
+    from surplus.engine.runtime.queueing import Queueing
+    from surplus.engine.runtime.stacks import Stacks
 
 _LONGEST_S = 1e6
 """Beyond eleven days nothing is waited for."""
@@ -209,7 +216,8 @@ class LoadParams:
             )
         self.gpu_memory_bytes()
         self.kernel_memory_bytes()
-        self.asked_kernels().check_precision(self.precision)
+        if self.kernels != AUTO or self.precision != PRECISIONS[0]:  # else nothing can be wrong
+            self.asked_kernels().check_precision(self.precision)
 
     def _check_policy(self) -> None:
         if self.placement_policy == _POLICY and not self.policy_options:

@@ -31,7 +31,7 @@ from surplus.engine.runtime.inputs import (
     unchanging,
 )
 from surplus.engine.runtime.lowering import computed_outputs
-from surplus.engine.runtime.stacks import StackUse
+from surplus.engine.runtime.stack_use import StackUse
 from surplus.engine.runtime.urgency import Urgency
 from surplus.engine.trial.empty_inputs import EmptyInputs, is_empty
 from surplus.engine.values import NUMPY_TYPES, from_value, to_value

@@ -6,7 +6,6 @@ A plan is data. ``to_json`` and ``from_json`` keep it beside the model for the n
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -175,6 +174,8 @@ class Plan:
 
     def to_json(self) -> str:
         """Serialise; the inverse of ``from_json``."""
+        import json  # for who stores one
+
         return json.dumps({"format": FORMAT, **asdict(self)})
 
     @staticmethod
