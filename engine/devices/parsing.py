@@ -44,6 +44,11 @@ def _lanes(spec: DeviceSpec, gpus: int) -> int:
     return max(1, available_cores() - gpus) if spec.traits.is_host else 1
 
 
+def cpu_of(cores: int) -> tuple[DeviceSpec, ...]:
+    """So many lanes of the host's CPU, as ``cpu:2`` names them."""
+    return (DeviceSpec("cpu", "cpu", cores),)
+
+
 def available_cores() -> int:
     """Cores that this process may use: affinity, and the container's quota rounded up."""
     return _core.available_cores()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from surplus.engine import _core
 from surplus.engine.devices.registry import KINDS
@@ -24,8 +24,7 @@ HOST_MEMORY = "host"
 """The memory space of the CPU's tensors."""
 
 
-@dataclass(frozen=True)
-class Traits:
+class Traits(NamedTuple):
     """What all devices of a kind have in common.
 
     Parameters

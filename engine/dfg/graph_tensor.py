@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 Dim = int | str | None
 """A fixed size, a named dynamic dimension, or one that nothing is known of."""
@@ -25,8 +25,7 @@ class ValueKind(StrEnum):
     SPARSE = "sparse"
 
 
-@dataclass(frozen=True)
-class GraphTensor:
+class GraphTensor(NamedTuple):
     """A value between tasks, or an input of the graph. Initializers are not tensors.
 
     Parameters

@@ -5,8 +5,7 @@ With it a model is loaded and answers without its graph in memory (engine/dfg/gr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from surplus.engine.dfg.activation_size import Activations
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from surplus.engine.dfg.zip_map import ZipMap
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(NamedTuple):
     """What does not grow with the number of tasks.
 
     Parameters

@@ -36,7 +36,7 @@ def write_summary(model: Path, summary: Summary) -> None:
     OSError
         If the folder cannot be written.
     """
-    document = {"format": _FORMAT, "model": _state(model), "summary": asdict(summary)}
+    document = {"format": _FORMAT, "model": _state(model), "summary": _plain(summary)}
     write_note(model.with_name(SUMMARY_FILE), document)
 
 
@@ -44,6 +44,16 @@ def _state(model: Path) -> list[int]:
     """What changes when the file does: a damaged model is noticed without parsing it."""
     stat = model.stat()
     return [stat.st_size, stat.st_mtime_ns]
+
+
+def _plain(summary: Summary) -> dict[str, Any]:
+    return {
+        **summary._asdict(),
+        "inputs": [tensor._asdict() for tensor in summary.inputs],
+        "outputs": [tensor._asdict() for tensor in summary.outputs],
+        "activations": summary.activations._asdict(),
+        "zip_maps": [asdict(zip_map) for zip_map in summary.zip_maps],
+    }
 
 
 def _summary(raw: dict[str, Any]) -> Summary:

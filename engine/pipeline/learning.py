@@ -12,11 +12,11 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import queue
 import sys
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, Any
 
@@ -87,7 +87,8 @@ class Learning:
         self._begin()
 
     def _begin(self) -> None:
-        self._jobs: queue.SimpleQueue[LearningJob | None] = queue.SimpleQueue()
+        self._jobs: deque[LearningJob] = deque()
+        self._asked = threading.Semaphore(0)
         self._lock = threading.Lock()
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
@@ -99,7 +100,8 @@ class Learning:
 
     def add(self, job: LearningJob) -> None:
         """Learn it when those before it are done."""
-        self._jobs.put(job)
+        self._jobs.append(job)
+        self._asked.release()
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="learning", daemon=True)
@@ -115,7 +117,7 @@ class Learning:
     def end(self) -> None:
         """End the child and the thread; at exit, before machines close."""
         self._ending.set()
-        self._jobs.put(None)
+        self._asked.release()
         with self._lock:
             if self._child is not None:
                 self._child[1].kill()
@@ -125,7 +127,8 @@ class Learning:
 
     def _run(self) -> None:
         idle = IdleWatch(self._idle)
-        while (job := self._jobs.get()) is not None and not self._ending.is_set():
+        while self._asked.acquire() and not self._ending.is_set():
+            job = self._jobs.popleft()
             if not job.is_wanted:  # at once: models may come and go faster than one is waited for
                 continue
             moment = idle.wait(job.loaded_s, self._ending)

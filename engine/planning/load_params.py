@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surplus.engine.custom_operators import named_libraries
-from surplus.engine.devices.parsing import available_cores, parse_devices
+from surplus.engine.devices.parsing import available_cores, cpu_of, parse_devices
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import ConfigError, DeviceError, ModelError
 from surplus.engine.kernels.asked import (
@@ -240,7 +240,7 @@ class LoadParams:
     def _specs(self) -> tuple[DeviceSpec, ...]:
         """Found once: to count cores takes 0.1 ms, and a load asks six times."""
         cores = available_cores()
-        specs = parse_devices(self.devices or f"cpu:{cores}")
+        specs = parse_devices(self.devices) if self.devices else cpu_of(cores)
         most = max(_LANES, _LANES_A_CORE * cores)
         if any(spec.traits.is_host and spec.lanes > most for spec in specs):
             raise DeviceError(

@@ -11,7 +11,6 @@ from typing import Any
 
 from surplus.engine.dfg.join import PartialJoin
 from surplus.engine.errors import PlacementError
-from surplus.placement.records import read_document, read_formatted
 from surplus.placement.timeline import Timeline
 
 FORMAT = "surplus-plan/5"
@@ -187,6 +186,8 @@ class Plan:
         PlacementError
             Naming the field that is missing, unknown or of a wrong type.
         """
+        from surplus.placement.records import read_document  # for who has one stored
+
         try:
             return read_document(Plan, text, _READABLE, "plan")
         except ValueError as error:
@@ -195,6 +196,8 @@ class Plan:
     @staticmethod
     def from_dict(raw: Any) -> Plan:
         """``from_json`` of what was decoded already."""
+        from surplus.placement.records import read_formatted
+
         try:
             return read_formatted(Plan, raw, _READABLE, "plan")
         except ValueError as error:
