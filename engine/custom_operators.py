@@ -27,11 +27,6 @@ EXTENSION_NAMES = (EXTENSIONS, _PACKAGE)
 _LOCK = threading.Lock()
 
 
-def named_libraries(asked: str | Sequence[str]) -> tuple[str, ...]:
-    """One name, or several."""
-    return (asked,) if isinstance(asked, str) else tuple(map(str, asked))
-
-
 def library_of(name: str) -> Path:
     """The file that is meant.
 

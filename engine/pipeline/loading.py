@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from surplus.engine import _core
 from surplus.engine.cache_folder import cache_folder
-from surplus.engine.custom_operators import add_custom_operators
 from surplus.engine.dfg.stored_files import HASHES_FOLDER
 from surplus.engine.errors import DeviceLostError, EngineError, one_line
 from surplus.engine.native import load_runtime
@@ -76,7 +75,10 @@ def load_with(
     EngineError
         Naming what is wrong.
     """
-    add_custom_operators(params.custom_operators)
+    if params.custom_operators:
+        from surplus.engine.custom_operators import add_custom_operators
+
+        add_custom_operators(params.custom_operators)
     ways = after_losses(params)
     while True:
         try:

@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surplus.engine.custom_operators import named_libraries
 from surplus.engine.devices.parsing import available_cores, cpu_of, parse_devices
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import ConfigError, DeviceError, ModelError
@@ -196,7 +195,9 @@ class LoadParams:
         if isinstance(self.cache, str | os.PathLike):
             object.__setattr__(self, "cache", Path(self.cache))  # callers write a plain string
         check_types(self)
-        object.__setattr__(self, "custom_operators", named_libraries(self.custom_operators))
+        named = self.custom_operators  # one, or several
+        libraries = (named,) if isinstance(named, str) else tuple(map(str, named))
+        object.__setattr__(self, "custom_operators", libraries)
         self._check_policy()
         for name in ("selection_s", "planning_s", "tune_s", "slice_s", "max_load_s", "max_query_s"):
             _check_range(name, getattr(self, name), 0, _LONGEST_S)

@@ -14,7 +14,6 @@ from surplus.engine.native import open_session
 from surplus.engine.runtime.free_memory import release_free_memory
 from surplus.engine.runtime.segment_files import segment_file
 from surplus.engine.runtime.slots import Slots
-from surplus.engine.segmentation.planned_graph import planned_graph
 from surplus.engine.store.folder_lock import files_in_use
 
 if TYPE_CHECKING:
@@ -57,7 +56,10 @@ def lower(
     """
     if config is None:
         config = allocation(graph.summary.activations)
-    graph = planned_graph(graph, plan)
+    if plan.shards > 1:
+        from surplus.engine.segmentation.planned_graph import planned_graph  # few plans split
+
+        graph = planned_graph(graph, plan)
     builder = _core.PlanBuilder(machine)
     segments, copies = (
         (plan.segments, plan.copies) if part is None else (part.segments, part.copies)

@@ -22,8 +22,7 @@ from surplus.engine.runtime import neighbours
 from surplus.engine.runtime.device_loss import LossGuard, Recovery
 from surplus.engine.runtime.direct_path import DirectPath
 from surplus.engine.runtime.future import Future as Future
-from surplus.engine.runtime.held_lanes import held_by, stall_of
-from surplus.engine.runtime.inputs import Array, check_mapping
+from surplus.engine.runtime.inputs import Array, check_mapping, is_empty
 from surplus.engine.runtime.kernel_facts import facts_of, failures_of
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared, devices_text, prepare
@@ -32,7 +31,6 @@ from surplus.engine.runtime.throughput_choice import ThroughputChoice
 from surplus.engine.runtime.throughput_switch import Departure, ThroughputSwitch
 from surplus.engine.runtime.urgency import Urgency, check_urgency
 from surplus.engine.store.folder_use import FolderUse
-from surplus.engine.trial.empty_inputs import is_empty
 
 if TYPE_CHECKING:
     from surplus.engine.explain.breakdown import Breakdown
@@ -122,7 +120,7 @@ class PlannedModel:
 
     def probe_empty_inputs(self) -> None:
         """Run queries without elements in a child first, the first of each kind."""
-        self._ports.probes_empty = True
+        self._ports.probe_empty_inputs()
 
     def be_urgent(self, urgency: Urgency) -> None:
         """What queries are from now on where they do not say it themselves."""
@@ -220,6 +218,8 @@ class PlannedModel:
     @property
     def held(self) -> str:
         """Which segments hold lanes although their queries have ended; empty if none does."""
+        from surplus.engine.runtime.held_lanes import held_by
+
         return held_by([prepared.native for prepared in self._opened()])
 
     @property
@@ -231,7 +231,11 @@ class PlannedModel:
             return ""
         names = {self.plan.devices[segment.device] for segment in self.plan.segments}
         lost = "" if self._guard is not None else loss_of(self._machine, names)
-        return lost or stall_of(self._machine, names)
+        if lost:
+            return lost
+        from surplus.engine.runtime.held_lanes import stall_of
+
+        return stall_of(self._machine, names)
 
     def accompany(self, throughput_plan: ThroughputPlan, departure: Departure) -> None:
         """Have a plan for while queries overlap, as far as ``departure`` allows."""
@@ -356,7 +360,8 @@ class PlannedModel:
         other.limit_queries(self._ports.time_limit_ns)
         other.be_urgent(self._ports.urgency)
         other.be_called(self._ports.label)
-        other._ports.probes_empty = self._ports.probes_empty
+        if self._ports.probes_empty:
+            other._ports.probe_empty_inputs()
         with self._swap:
             if other._machine is not self._machine or self._is_closed:
                 return False

@@ -96,13 +96,6 @@ def _write(note: Path, known: dict[Empty, str]) -> None:
         write_note(note, [[pairs, reason] for pairs, reason in known.items()])
 
 
-def is_empty(content: Any) -> bool:
-    """Whether it is an array without elements, or a list that holds one."""
-    if isinstance(content, list | tuple):
-        return any(map(is_empty, content))
-    return getattr(content, "size", 1) == 0
-
-
 def _empty(contents: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     for name in sorted(contents):
         content = contents[name]
