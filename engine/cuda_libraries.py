@@ -41,9 +41,6 @@ LIBRARIES = (
 """Patterns, each after those that it needs."""
 
 
-TENSORRT_PROVIDER = "libonnxruntime_providers_tensorrt.so"
-"""Of ONNX Runtime, beside its own library."""
-
 TENSORRT_LIBRARIES = ("libnvinfer.so.10", "libnvonnxparser.so.10")
 """What ONNX Runtime's TensorRT provider is linked to, in the order of loading."""
 

@@ -8,7 +8,6 @@ constants may have been computed by them.
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib.util
 import threading
 from collections.abc import Sequence
@@ -26,11 +25,6 @@ EXTENSION_NAMES = (EXTENSIONS, _PACKAGE)
 """As it may be written."""
 
 _LOCK = threading.Lock()
-
-
-def named_libraries(asked: str | Sequence[str]) -> tuple[str, ...]:
-    """One name, or several."""
-    return (asked,) if isinstance(asked, str) else tuple(map(str, asked))
 
 
 def library_of(name: str) -> Path:
@@ -75,6 +69,8 @@ def custom_operators_mark() -> str:
     paths = _core.custom_operators()
     if not paths:
         return ""
+    import hashlib  # few models need any, and it loads a library
+
     marks = [_content(path, Path(path).stat().st_mtime_ns) for path in sorted(paths)]
     return hashlib.sha256("".join(marks).encode()).hexdigest()[:16]
 
@@ -82,6 +78,8 @@ def custom_operators_mark() -> str:
 @functools.cache
 def _content(path: str, changed_ns: int) -> str:
     """SHA-256 of a library's file, in hex; as it was at that time."""
+    import hashlib
+
     with _LOCK, Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from functools import lru_cache
 
-_NAME = re.compile(r"(python|pypy)[0-9.]*[a-z]?(\.exe)?", re.IGNORECASE)
+_NAMES = ("python", "pypy")
+"""Behind them a version may stand, as in ``python3.13t``."""
 
 _DEPTH = "SURPLUS_DEPTH"
 """Set in the environment of processes that the engine starts: how many stand above each."""
@@ -43,5 +43,16 @@ def _as_python(path: str | None) -> str | None:
     if not path:
         return None
     names = {os.path.basename(path), os.path.basename(os.path.realpath(path))}  # noqa: PTH119
-    is_python = any(_NAME.fullmatch(name) for name in names)
+    is_python = any(map(_is_pythons, names))
     return path if is_python and os.access(path, os.X_OK) else None
+
+
+def _is_pythons(name: str) -> bool:
+    stem = name.lower().removesuffix(".exe")
+    known = next((known for known in _NAMES if stem.startswith(known)), None)
+    if known is None:
+        return False
+    version = stem.removeprefix(known)
+    if version.isascii() and version[-1:].isalpha():
+        version = version[:-1]
+    return not version.strip("0123456789.")

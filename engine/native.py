@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
-import pkgutil
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -139,6 +138,8 @@ def find_plugin_library(name: str) -> Path:
 
 def installed_plugins() -> list[str]:
     """Names of the plugin providers that ``find_plugin_library`` may find."""
+    import pkgutil  # for who asks what there is
+
     modules = [module.name for module in pkgutil.iter_modules()]
     found = [name for name in modules if name.startswith(_PLUGIN_PACKAGE)]
     named = [name for name in os.environ if name.startswith(_PLUGIN_VARIABLE)]

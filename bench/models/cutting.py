@@ -8,7 +8,7 @@ from itertools import pairwise
 from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
-from surplus.engine.runtime.lowering import prepack_plan
+from surplus.engine.runtime.layout import prepack_plan
 from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.coarse import predict
 from surplus.engine.segmentation.groups import GroupGraph, TaskGroup

@@ -23,8 +23,9 @@ from bench.infrastructure import result_file
 from bench.infrastructure.built_models import built
 from bench.infrastructure.timing import interleaved
 from surplus.engine import _core
+from surplus.engine.devices.emulation_params import EmulationParams
 from surplus.engine.devices.links import host_links, link_figures
-from surplus.engine.devices.machines import EmulationParams, machine_for
+from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.graph import Graph

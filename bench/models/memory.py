@@ -22,7 +22,7 @@ from surplus.engine.pipeline.memory_report import memory_report
 from surplus.engine.pipeline.process_memory import MappedFiles, ProcessMemory
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.free_memory import release_free_memory
-from surplus.engine.runtime.lowering import prepack_plan
+from surplus.engine.runtime.layout import prepack_plan
 from surplus.models import model_names
 
 MIB = 2**20

@@ -17,12 +17,13 @@ from surplus import models
 
 _IMPORTS = """
 import surplus.engine.pipeline.opening, surplus.engine.dfg.known_graph as known
-import surplus.engine.store.prepacked as prepacked, surplus.engine.runtime.lowering as lowering
+import surplus.engine.store.prepacked as prepacked, surplus.engine.runtime.layout as layout
 import surplus.engine.store.segments as store
 """
 _UNPROVEN = """
-for module in (known, prepacked, lowering, store):
+for module in (known, layout, store):
     module.is_intact = lambda path: path.exists()
+prepacked.read_intact = lambda path: path.exists()
 """
 _ANSWER = """
 model.run(inputs)

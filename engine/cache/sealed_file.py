@@ -67,24 +67,31 @@ def is_intact(path: Path) -> bool:
 
     What is there and is not goes to the log.
     """
+    return read_intact(path) is not None
+
+
+def read_intact(path: Path) -> bytes | None:
+    """The model without its seal, of a file that ``is_intact``; else None."""
     try:
-        _check(path)
+        model = _checked(path)
     except FileNotFoundError as error:
         if error.filename == str(path):
-            return False
+            return None
         _log.warning("%s is made again: %s is missing", path, error.filename)
-        return False
+        return None
     except OSError as error:
         _log.warning("%s is made again: %s", path, error)
-        return False
+        return None
     keep_notes(path.parent)
-    return True
+    return model
 
 
-def _check(path: Path) -> None:
-    for name, expected in _opened(path)[1].items():
+def _checked(path: Path) -> bytes:
+    model, parts = _opened(path)
+    for name, expected in parts.items():
         if sum_of(path.with_name(name)) != expected:
             raise DamagedFileError(f"{name} is damaged")
+    return model
 
 
 def _opened(path: Path) -> tuple[bytes, dict[str, FileSum]]:

@@ -8,14 +8,11 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from surplus.engine import _core
-from surplus.engine.cuda_libraries import (
-    TENSORRT_LIBRARIES,
-    TENSORRT_PROVIDER,
-    preload_tensorrt,
-)
+from surplus.engine.cuda_libraries import TENSORRT_LIBRARIES, preload_tensorrt
 from surplus.engine.devices.cuda_driver import read_driver
 from surplus.engine.devices.cuda_runtime import open_runtime
 from surplus.engine.errors import DeviceError, RuntimeLibraryError
+from surplus.engine.kernels.tensorrt import TENSORRT_PROVIDER
 from surplus.engine.native import find_library
 
 PROVIDER = "libonnxruntime_providers_cuda.so"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from surplus.engine.devices.spec import HOST_MEMORY
+
 if TYPE_CHECKING:
     from surplus.placement.problem import Link
-
-HOST_MEMORY = "host"
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,20 @@ import atexit
 import logging
 import threading
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from surplus.engine import _core
 from surplus.engine.devices import after_fork
-from surplus.engine.devices.emulation_params import EmulationParams as EmulationParams
-from surplus.engine.devices.plugins import close_plugins
+from surplus.engine.devices.opened_plugins import close_plugins
 from surplus.engine.devices.shared_cores import share_cores
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import DeviceError, DeviceLostError
 from surplus.engine.native import load_runtime
+
+if TYPE_CHECKING:
+    from surplus.engine.devices.emulation_params import EmulationParams
+
+    _Key = tuple[tuple[DeviceSpec, ...], EmulationParams | None, bool]
 
 _log = logging.getLogger(__name__)
 
@@ -25,22 +29,23 @@ _LAST_CALLS_S = 5.0
 _LAST_RUNS_NS = 5_000_000_000
 """How long it waits before for runs to end that it cancelled."""
 
-_Key = tuple[tuple[DeviceSpec, ...], EmulationParams, bool]
 
-
-@dataclass(eq=False)
 class _Machines:
     """Those that models share, and by GPU the one opened last, perhaps to be measured."""
 
-    by_key: dict[_Key, _core.Machine] = field(default_factory=dict)
-    last_on: dict[str, _core.Machine] = field(default_factory=dict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    left: tuple[_core.Machine, ...] = ()
+    def __init__(self) -> None:
+        self.left: tuple[_core.Machine, ...] = ()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.by_key: dict[_Key, _core.Machine] = {}
+        self.last_on: dict[str, _core.Machine] = {}
+        self.lock = threading.Lock()
 
     def leave_behind(self) -> None:
         """Begin anew in a forked child (after_fork.py)."""
         self.left = (*self.left, *self.by_key.values(), *self.last_on.values())
-        self.by_key, self.last_on, self.lock = {}, {}, threading.Lock()
+        self._begin()
 
     def losses(self, key: _Key) -> dict[str, str]:
         """Why memories of the devices are lost; CUDA loses a GPU for all machines of a process."""
@@ -156,7 +161,18 @@ def close_lost(
 
 
 def _key(specs: Sequence[DeviceSpec], emulation: EmulationParams | None, reopens: bool) -> _Key:
-    return tuple(specs), emulation or EmulationParams(), reopens and bool(_gpus(specs))
+    return tuple(specs), _departures(specs, emulation), reopens and bool(_gpus(specs))
+
+
+def _departures(
+    specs: Sequence[DeviceSpec], emulation: EmulationParams | None
+) -> EmulationParams | None:
+    """How emulated devices depart; None where nothing is emulated."""
+    if not any(spec.traits.is_emulated for spec in specs):
+        return None
+    from surplus.engine.devices.emulation_params import EmulationParams  # a CPU is none
+
+    return emulation or EmulationParams()
 
 
 def _gpus(specs: Sequence[DeviceSpec]) -> set[str]:
@@ -177,7 +193,7 @@ def open_machine(
         Naming what is missing to drive a device, or why it does not start.
     """
     load_runtime()
-    options = core_options(specs, emulation or EmulationParams(), reopens=reopens)
+    options = core_options(specs, _departures(specs, emulation), reopens=reopens)
     share_cores()
     try:
         machine = _core.Machine(options)
@@ -218,7 +234,7 @@ def _end() -> None:
 
 
 def core_options(
-    specs: Sequence[DeviceSpec], emulation: EmulationParams, *, reopens: bool
+    specs: Sequence[DeviceSpec], emulation: EmulationParams | None, *, reopens: bool
 ) -> list[_core.DeviceOptions]:
     """What the core needs to open the devices of one machine, once all of it is there.
 

@@ -35,11 +35,18 @@ def parse_devices(text: str) -> tuple[DeviceSpec, ...]:
     if not any(spec.traits.is_host for spec in specs):
         specs.append(DeviceSpec("cpu", "cpu", 0))
     gpus = {spec.memory for spec in specs if not spec.traits.is_host}
-    lanes = max(1, available_cores() - len(gpus))  # of a CPU that was named without a number
-    specs = [
-        replace(spec, lanes=spec.lanes or (lanes if spec.traits.is_host else 1)) for spec in specs
-    ]
+    specs = [spec if spec.lanes else replace(spec, lanes=_lanes(spec, len(gpus))) for spec in specs]
     return tuple(sorted(specs, key=lambda spec: not spec.traits.is_host))
+
+
+def _lanes(spec: DeviceSpec, gpus: int) -> int:
+    """Of a device that was named without a number."""
+    return max(1, available_cores() - gpus) if spec.traits.is_host else 1
+
+
+def cpu_of(cores: int) -> tuple[DeviceSpec, ...]:
+    """So many lanes of the host's CPU, as ``cpu:2`` names them."""
+    return (DeviceSpec("cpu", "cpu", cores),)
 
 
 def available_cores() -> int:

@@ -6,12 +6,12 @@ of any vendor through WebGPU. It is registered with ONNX Runtime once in a proce
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from surplus.engine import _core
+from surplus.engine.devices.opened_plugins import OPENED
 from surplus.engine.errors import DeviceError, RuntimeLibraryError, one_line
 from surplus.engine.native import find_plugin_library, installed_plugins, load_runtime
 
@@ -22,9 +22,6 @@ _SUPPORTED = "webgpu"
 """The provider that is listed whether it is installed or not."""
 
 _GPUS = "/sys/class/drm"
-
-_OPENED: set[str] = set()
-"""Providers whose threads may run."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ def read_plugin(name: str) -> PluginFacts:
     try:
         library = str(find_plugin_library(name))
         load_runtime()
-        _OPENED.add(name)
+        OPENED.add(name)
         processors = _core.open_plugin(name, library)
     except (RuntimeLibraryError, RuntimeError) as error:
         raise DeviceError(one_line(error)) from error
@@ -79,13 +76,6 @@ def read_plugin(name: str) -> PluginFacts:
         )
     chosen = next((row for row in processors if row["kind"] == "GPU"), processors[0])
     return PluginFacts(name, library, chosen["provider"], _processor(chosen), chosen["facts"])
-
-
-@atexit.register
-def close_plugins() -> None:
-    """End the providers' threads at exit: after machines are closed, whose hook came later."""
-    if _OPENED:
-        _core.close_plugins()
 
 
 def listed_plugins() -> list[str]:

@@ -11,7 +11,6 @@ import os
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from surplus.engine import _core
@@ -27,12 +26,11 @@ _SHARED_MEMORY = Path("/dev/shm")
 _log = logging.getLogger(__name__)
 
 
-@dataclass
 class _Refusal:
     """What was said already, in which process."""
 
-    text: str = ""
-    process: int = 0
+    text = ""
+    process = 0
 
 
 _REFUSAL = _Refusal()

@@ -11,17 +11,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from surplus.engine import _core
-from surplus.engine.devices.emulation_params import EmulationParams
-from surplus.engine.devices.links import HOST_MEMORY
 from surplus.engine.devices.registry import KINDS
 from surplus.engine.errors import DeviceError
 
+if TYPE_CHECKING:
+    from surplus.engine.devices.emulation_params import EmulationParams
 
-@dataclass(frozen=True)
-class Traits:
+HOST_MEMORY = "host"
+"""The memory space of the CPU's tensors."""
+
+
+class Traits(NamedTuple):
     """What all devices of a kind have in common.
 
     Parameters
@@ -137,7 +140,9 @@ class DeviceSpec:
         """What of this machine plans for it depend on, beside the machine itself; or empty."""
         return kind_named(self.kind).driven_by(self)
 
-    def core_options(self, emulation: EmulationParams, *, reopens: bool) -> _core.DeviceOptions:
+    def core_options(
+        self, emulation: EmulationParams | None, *, reopens: bool
+    ) -> _core.DeviceOptions:
         """What the core needs to open it, if it is present."""
         return kind_named(self.kind).options(self, emulation, reopens=reopens)
 
@@ -182,13 +187,13 @@ class Kind(ABC):
         return ""
 
     def options(
-        self, spec: DeviceSpec, emulation: EmulationParams, *, reopens: bool
+        self, spec: DeviceSpec, emulation: EmulationParams | None, *, reopens: bool
     ) -> _core.DeviceOptions:
         """What the core needs to open it: of any device kind, name and lanes.
 
         Parameters
         ----------
-        emulation : EmulationParams
+        emulation : EmulationParams, optional
             How an emulated one departs from its profile.
         reopens : bool
             Whether it is to be opened again after a loss.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Activations:
+class Activations(NamedTuple):
     """Tensors between operators of one query.
 
     Parameters

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from surplus.engine.dfg.activation_size import Activations
 from surplus.engine.dfg.constants import stored_bytes
-from surplus.engine.dfg.content import Content, GraphTensor
+from surplus.engine.dfg.content import Content
+from surplus.engine.dfg.graph_tensor import GraphTensor
 
 
 def activations(

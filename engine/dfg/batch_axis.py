@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from surplus.engine.dfg import batch_rules, shape_rules
 from surplus.engine.dfg.batch_question import RULES, Operand, Question, Rows
-from surplus.engine.dfg.graph import Graph, GraphTask, ValueKind
+from surplus.engine.dfg.content import GraphTask
+from surplus.engine.dfg.graph import Graph, ValueKind
 
 __all__ = ["BatchAxes", "batch_axes", "propagate"]
 

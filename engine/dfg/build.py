@@ -10,8 +10,9 @@ import onnx
 
 from surplus.engine.dfg.captures import captures, reads
 from surplus.engine.dfg.constants import constant_bytes, tensors_of_node
-from surplus.engine.dfg.content import Content, Dim, GraphTask, GraphTensor, ValueKind
+from surplus.engine.dfg.content import Content, GraphTask
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.graph_tensor import Dim, GraphTensor, ValueKind
 from surplus.engine.dfg.node_order import depth_first
 
 _SHAPE_READERS = {"Shape", "Size"}

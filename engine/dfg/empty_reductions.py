@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import onnx
 
 if TYPE_CHECKING:
-    from surplus.engine.dfg.graph import Graph, GraphTask
+    from surplus.engine.dfg.content import GraphTask
+    from surplus.engine.dfg.graph import Graph
 
 _ARGUMENTS = ("ArgMax", "ArgMin")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from surplus.engine.cache.notes import read_note, write_note
 from surplus.engine.cache.private import private_folder
+from surplus.engine.dfg.stored_files import HASHES_FOLDER
 
 _SETTLED_NS = 2_000_000_000
 """A file changed more recently could change again without a new time stamp, as in git's index."""
@@ -89,7 +90,7 @@ class FileHashes:
 
 def hashes_in(cache_folder: Path) -> FileHashes:
     """Hashes of users' files that the cache remembers."""
-    return FileHashes(cache_folder / "hashes")
+    return FileHashes(cache_folder / HASHES_FOLDER)
 
 
 def _state(stat: os.stat_result) -> list[int]:

@@ -7,16 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from surplus.engine.dfg.content import Content as Content
-from surplus.engine.dfg.content import Dim as Dim
-from surplus.engine.dfg.content import GraphTask as GraphTask
-from surplus.engine.dfg.content import GraphTensor as GraphTensor
-from surplus.engine.dfg.content import ValueKind as ValueKind
+from surplus.engine.dfg.graph_tensor import Dim as Dim
+from surplus.engine.dfg.graph_tensor import GraphTensor as GraphTensor
+from surplus.engine.dfg.graph_tensor import ValueKind as ValueKind
 from surplus.engine.dfg.stored_files import GIVEN_FILE
-from surplus.engine.dfg.summary import Summary
 
 if TYPE_CHECKING:
     import onnx
+
+    from surplus.engine.dfg.content import Content, GraphTask
+    from surplus.engine.dfg.summary import Summary
 
 
 class Graph:

@@ -13,7 +13,8 @@ from surplus.engine.dfg.file_hashes import hashes_in
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.source_hash import known_source_hash
 from surplus.engine.dfg.stored_files import MODEL_FILE, RUNNABLE_FILE
-from surplus.engine.dfg.summary import Summary, read_summary
+from surplus.engine.dfg.summary import Summary
+from surplus.engine.dfg.summary_file import read_summary
 from surplus.engine.native import load_runtime
 
 _FORMAT = 7

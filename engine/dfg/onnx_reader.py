@@ -41,7 +41,7 @@ from surplus.engine.dfg.stored_files import (
     WEIGHTS_FILE,
 )
 from surplus.engine.dfg.summarise import summary_of
-from surplus.engine.dfg.summary import write_summary
+from surplus.engine.dfg.summary_file import write_summary
 from surplus.engine.errors import ModelError
 from surplus.engine.utf8_path import utf8_path
 

@@ -12,3 +12,6 @@ WEIGHTS_FILE = "weights.bin"
 
 GIVEN_FILE, GIVEN_WEIGHTS_FILE = "given.onnx", "given.bin"
 """The model as it came (given_form.py), and those of its constants that are not in the other."""
+
+HASHES_FOLDER = "hashes"
+"""In the cache: what is remembered of users' files; not there before the first one was read."""

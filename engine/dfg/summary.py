@@ -1,26 +1,19 @@
-"""What loading a stored plan needs to know of a graph, kept beside the model.
+"""The summary of a graph: what loading a stored plan needs to know, kept beside the model.
 
 With it a model is loaded and answers without its graph in memory (engine/dfg/graph.py).
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from surplus.engine.cache.notes import read_note, write_note
-from surplus.engine.dfg.activation_size import Activations
-from surplus.engine.dfg.content import GraphTensor, ValueKind
-from surplus.engine.dfg.zip_map import ZipMap
-
-SUMMARY_FILE = "summary.json"
-
-_FORMAT = "surplus-graph-summary/3"
+if TYPE_CHECKING:
+    from surplus.engine.dfg.activation_size import Activations
+    from surplus.engine.dfg.graph_tensor import GraphTensor
+    from surplus.engine.dfg.zip_map import ZipMap
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(NamedTuple):
     """What does not grow with the number of tasks.
 
     Parameters
@@ -50,58 +43,3 @@ class Summary:
     activations: Activations
     zip_maps: tuple[ZipMap, ...] = ()
     has_open_work: bool = True
-
-
-def read_summary(model: Path) -> Summary | None:
-    """The summary beside a model; None where there is none, or one of another file."""
-    try:
-        raw = read_note(model.with_name(SUMMARY_FILE))
-        if raw["format"] != _FORMAT or raw["model"] != _state(model):
-            return None
-        return _summary(raw["summary"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def write_summary(model: Path, summary: Summary) -> None:
-    """Keep the summary beside the model that it is of.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written.
-    """
-    document = {"format": _FORMAT, "model": _state(model), "summary": asdict(summary)}
-    write_note(model.with_name(SUMMARY_FILE), document)
-
-
-def _state(model: Path) -> list[int]:
-    """What changes when the file does: a damaged model is noticed without parsing it."""
-    stat = model.stat()
-    return [stat.st_size, stat.st_mtime_ns]
-
-
-def _summary(raw: dict[str, Any]) -> Summary:
-    return Summary(
-        digest=str(raw["digest"]),
-        task_count=int(raw["task_count"]),
-        inputs=tuple(map(_tensor, raw["inputs"])),
-        outputs=tuple(map(_tensor, raw["outputs"])),
-        default_inputs=tuple(raw["default_inputs"]),
-        constant_outputs=tuple(raw["constant_outputs"]),
-        activations=Activations(**raw["activations"]),
-        zip_maps=tuple(map(ZipMap.from_dict, raw["zip_maps"])),
-        has_open_work=bool(raw["has_open_work"]),
-    )
-
-
-def _tensor(raw: dict[str, Any]) -> GraphTensor:
-    shape = raw["shape"]
-    return GraphTensor(
-        **{
-            **raw,
-            "consumers": tuple(raw["consumers"]),
-            "shape": None if shape is None else tuple(shape),
-            "kind": ValueKind(raw["kind"]),
-        }
-    )

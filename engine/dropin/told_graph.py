@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from surplus.engine import _core
 from surplus.engine.dfg.activation_size import Activations
-from surplus.engine.dfg.content import Content, GraphTensor, ValueKind
+from surplus.engine.dfg.content import Content
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.graph_tensor import GraphTensor, ValueKind
 from surplus.engine.dfg.summary import Summary
 from surplus.engine.dropin.given_file import is_ort_format
 from surplus.engine.dropin.statuses import NotImplemented, status

@@ -7,7 +7,6 @@ compute otherwise. Models that nobody can make up inputs for are opened so, too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -110,9 +109,8 @@ class ToldModel:
 
     def close(self) -> None:
         """Refuse queries from now on; the session goes with the last that is in flight."""
-        self._prepared = replace(
-            self._prepared, native=cast("_core.Plan", ClosedPlan(self._name)), query=None
-        )
+        closed = cast("_core.Plan", ClosedPlan(self._name))
+        self._prepared = self._prepared._replace(native=closed, query=None)
 
     def leave_behind(self) -> None:
         """Refuse queries from now on, in a forked child (after_fork.py)."""

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from surplus.engine.adversarial_values import numbers_of, with_special_numbers
-from surplus.engine.dfg.graph import Graph, GraphTask
+from surplus.engine.dfg.content import GraphTask
+from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.operands import attribute_of, constant_of, parameters_of
 from surplus.engine.dfg.whole_numbers import MOVES, WHOLE
 from surplus.engine.profiling.calibrate import dim_key

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from surplus.engine.dfg.content import is_open
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.graph_tensor import is_open
 from surplus.engine.runtime.inputs import input_specs
 
 

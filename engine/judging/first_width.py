@@ -13,6 +13,7 @@ import logging
 import threading
 import time
 import weakref
+from _thread import start_new_thread
 from collections.abc import Callable
 from enum import Flag, auto
 from pathlib import Path
@@ -107,9 +108,7 @@ class FirstWidth(QueryTrial):
             is_first = self._begun == 1
         self._do(due)
         if is_first:
-            timer = threading.Timer(_LONG_S, self._look, (ask,))
-            timer.daemon = True
-            timer.start()
+            start_new_thread(self._look_soon, (ask,))  # a Timer waits until its thread has begun
         return ask
 
     def done(self, ask: Ask, run: _core.Run) -> None:
@@ -159,6 +158,10 @@ class FirstWidth(QueryTrial):
             self._pool.wake_workers()
         if _Due.END in due:
             self._end()
+
+    def _look_soon(self, first: Ask) -> None:
+        time.sleep(_LONG_S)
+        self._look(first)
 
     def _look(self, first: Ask) -> None:
         """While the first query still runs: it has work for an idle core."""

@@ -1,7 +1,8 @@
 """The one thread of a process that has its models judged while they serve (judge.py).
 
 It holds no model and sleeps until one is to be stepped: while none is asked, for good. It ends when
-it finds no model left, and before the interpreter does.
+it has found no model left for a while, and before the interpreter does: a program that loads and
+drops models again and again has one thread, too.
 """
 
 from __future__ import annotations
@@ -94,10 +95,10 @@ class Watcher:
 
     def _work(self) -> None:
         while True:
-            self._called.wait(self._rest_s())
+            is_called = self._called.wait(self._rest_s())
             self._called.clear()
             with self._lock:
-                if self._is_closed or not self._subjects:
+                if self._is_closed or not (self._subjects or is_called):
                     self._thread = None
                     return
                 subjects = self._taken()
@@ -105,10 +106,12 @@ class Watcher:
                 self._step(subjects.pop())
 
     def _rest_s(self) -> float | None:
-        """Until the next step is due; None if there is none."""
+        """Until the next step is due, or one could be; None if there is none."""
         with self._lock:
             due_ns = min(self._due_ns.values(), default=None)
-        return None if due_ns is None else max(0, due_ns - self._clock()) / 1e9
+            if due_ns is None:
+                return None if self._subjects else self._first_ns / 1e9
+        return max(0, due_ns - self._clock()) / 1e9
 
     def _taken(self) -> list[Watched]:
         """Those that are due now, who are not any more."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 
 class Width(Enum):
@@ -13,8 +13,7 @@ class Width(Enum):
     WIDE = "wide"
 
 
-@dataclass(frozen=True)
-class WidthParams:
+class WidthParams(NamedTuple):
     """How the first queries of a model are compared.
 
     Parameters
@@ -36,9 +35,13 @@ class WidthParams:
     gain: float = 0.97
 
 
-@dataclass
 class WidthChoice:
     """Narrow queries first, then wide ones, as many of each; for one thread.
+
+    Parameters
+    ----------
+    params : WidthParams
+        How they are compared.
 
     Attributes
     ----------
@@ -48,11 +51,12 @@ class WidthChoice:
         What is better; None while that is not known.
     """
 
-    params: WidthParams = field(default_factory=WidthParams)
-    now: Width = Width.NARROW
-    verdict: Width | None = None
-    _narrow: list[int] = field(default_factory=list)
-    _wide: list[int] = field(default_factory=list)
+    def __init__(self, params: WidthParams = WidthParams()) -> None:  # noqa: B008
+        self.params = params
+        self.now = Width.NARROW
+        self.verdict: Width | None = None
+        self._narrow: list[int] = []
+        self._wide: list[int] = []
 
     def note(self, took_ns: int) -> None:
         """A query ran at ``now``, alone, and took so long."""

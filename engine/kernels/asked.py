@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from surplus.engine.errors import ConfigError
-from surplus.engine.kernels.conformance.here import is_known_here, require_table
-from surplus.engine.kernels.registry import LIBRARIES, installed, table_of
 
 KERNELS_VARIABLE = "SURPLUS_KERNELS"
 """Environment variable that names one of ``LoadParams.kernels``."""
@@ -24,8 +22,7 @@ def kernels_by_default() -> str:
     return os.environ.get(KERNELS_VARIABLE) or AUTO
 
 
-@dataclass(frozen=True)
-class AskedKernels:
+class AskedKernels(NamedTuple):
     """Libraries that may take the place of ONNX Runtime's kernels.
 
     Parameters
@@ -53,8 +50,10 @@ class AskedKernels:
         """
         if text == ONNX_RUNTIME:
             return AskedKernels({})
+        from surplus.engine.kernels.registry import LIBRARIES, installed  # looks for them
+
         if text == AUTO:
-            return AskedKernels({n: v for n, v in installed().items() if is_known_here(n)})
+            return AskedKernels(_known(installed()))
         library = LIBRARIES.get(text)
         if library is None:
             names = ", ".join((AUTO, ONNX_RUNTIME, *LIBRARIES))
@@ -62,6 +61,8 @@ class AskedKernels:
         here = library.find()
         if here is None:
             raise ConfigError(f"kernels {text!r}: not installed: {library.install}")
+        from surplus.engine.kernels.conformance.here import require_table
+
         require_table(text)
         return AskedKernels({text: here.version}, is_forced=True)
 
@@ -79,6 +80,8 @@ class AskedKernels:
             )
         if precision == PRECISIONS[0]:
             return
+        from surplus.engine.kernels.registry import LIBRARIES
+
         if not self.versions:
             hints = ", ".join(library.install for library in LIBRARIES.values())
             raise ConfigError(
@@ -95,7 +98,18 @@ class AskedKernels:
         return f"only {names}" if self.is_forced else names
 
 
+def _known(versions: dict[str, str]) -> dict[str, str]:
+    """Those with a conformance table here."""
+    if not versions:
+        return {}
+    from surplus.engine.kernels.conformance.here import is_known_here
+
+    return {name: version for name, version in versions.items() if is_known_here(name)}
+
+
 def _text(name: str, version: str) -> str:
     """With its table's digest: what another one allowed is another plan."""
+    from surplus.engine.kernels.registry import table_of
+
     table = table_of(name)
     return f"{name} {version}" if table is None else f"{name} {version} {table.digest}"

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Installed:
+class Installed(NamedTuple):
     """A library that is here: its file and version."""
 
     path: Path
     version: str
 
 
-@dataclass(frozen=True)
-class KernelLibrary:
+class KernelLibrary(NamedTuple):
     """Kernels for segments of a device.
 
     Parameters

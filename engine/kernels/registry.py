@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from surplus.engine import _core
-from surplus.engine.cuda_libraries import preload_tensorrt
 from surplus.engine.errors import RuntimeLibraryError, one_line
 from surplus.engine.kernels import openvino, tensorrt
-from surplus.engine.kernels.conformance.table import ConformanceTable, find_table
 from surplus.engine.kernels.library import KernelLibrary
 from surplus.engine.native import load_runtime
+
+if TYPE_CHECKING:
+    from surplus.engine.kernels.conformance.table import ConformanceTable
 
 LIBRARIES: dict[str, KernelLibrary] = {
     library.name: library for library in (openvino.LIBRARY, tensorrt.LIBRARY)
@@ -30,7 +33,11 @@ def version_of(name: str) -> str:
 def table_of(name: str) -> ConformanceTable | None:
     """The conformance table of a library that is here, on this processor; None without one."""
     version = version_of(name)
-    return find_table(name, version) if version else None
+    if not version:
+        return None
+    from surplus.engine.kernels.conformance.table import find_table  # few machines have a library
+
+    return find_table(name, version)
 
 
 def open_library(name: str) -> str:
@@ -48,6 +55,8 @@ def open_library(name: str) -> str:
         raise RuntimeLibraryError(f"the library of kernels {name!r} is not installed{hint}")
     load_runtime()
     if library.is_provider:
+        from surplus.engine.cuda_libraries import preload_tensorrt
+
         if not preload_tensorrt():
             raise RuntimeLibraryError(f"{library.title}: {here.path} cannot be loaded")
         return here.version

@@ -11,10 +11,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from surplus.engine.cuda_libraries import TENSORRT_LIBRARIES, TENSORRT_PROVIDER
 from surplus.engine.errors import RuntimeLibraryError
 from surplus.engine.kernels.library import Installed, KernelLibrary
 from surplus.engine.native import find_library, newest
+
+TENSORRT_PROVIDER = "libonnxruntime_providers_tensorrt.so"
+"""Of ONNX Runtime, beside its own library."""
 
 _SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/local/tensorrt/lib")
 
@@ -28,6 +30,8 @@ def _find() -> Installed | None:
         return None
     if not provider.is_file():
         return None
+    from surplus.engine.cuda_libraries import TENSORRT_LIBRARIES  # not where there is no provider
+
     found = newest(path for folder in _folders() for path in folder.glob(TENSORRT_LIBRARIES[0]))
     return None if found is None else Installed(found, found.resolve().name)
 

@@ -7,17 +7,18 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from surplus.engine.cache_folder import cache_folder
-from surplus.engine.dfg.content import Content
 from surplus.engine.errors import one_line
-from surplus.engine.examples.given import check_inputs
 from surplus.engine.judging.first_width import FirstWidth
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.on_machine import machine_of, recovery_of
 from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.unread import Unread, open_asleep
+
+if TYPE_CHECKING:
+    from surplus.engine.dfg.content import Content
 
 _log = logging.getLogger(__name__)
 
@@ -53,6 +54,8 @@ def open_first(
         _log.info("%s is read before it answers: %s", path, one_line(error))
         return None
     if inputs is not None:
+        from surplus.engine.examples.given import check_inputs
+
         check_inputs(unread.graph, inputs)
     machine, recovery = machine_of(params), recovery_of(params)
     model = PlannedModel(unread.graph, unread.plan, machine, params.departure(), recovery)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from surplus.engine.dfg.content import is_open
 from surplus.engine.dfg.graph import Graph, GraphTensor, ValueKind
+from surplus.engine.dfg.graph_tensor import is_open
 from surplus.engine.errors import (
     CancelledError,
     DeadlineError,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from surplus.engine.devices.machines import open_machines
 
@@ -18,8 +18,7 @@ class Moment(Enum):
     BUSY = "busy"
 
 
-@dataclass(frozen=True)
-class IdleParams:
+class IdleParams(NamedTuple):
     """When measuring begins.
 
     Parameters

@@ -10,46 +10,59 @@ start no Python (interpreter.py) is not measured.
 from __future__ import annotations
 
 import atexit
-import json
 import logging
 import os
-import pickle
-import queue
 import sys
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from surplus.engine.cache_folder import cache_folder
-from surplus.engine.detached_process import DetachedProcess
 from surplus.engine.devices import after_fork
-from surplus.engine.dfg.known_graph import known_graph
 from surplus.engine.errors import EngineError, one_line
 from surplus.engine.interpreter import depth, find_interpreter
 from surplus.engine.pipeline.idle_moment import IdleParams, IdleWatch, Moment
-from surplus.engine.planning.load_params import LoadParams
-from surplus.engine.runtime.planned_model import PlannedModel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from surplus.engine.detached_process import DetachedProcess
+    from surplus.engine.planning.load_params import LoadParams
+    from surplus.engine.runtime.planned_model import PlannedModel
 
 _log = logging.getLogger(__name__)
 
 _START = "import sys; sys.path[:] = PATH; from surplus.engine.pipeline.learner import main; main()"
 
 
-@dataclass(frozen=True)
 class LearningJob:
-    """What is to be learnt of which model. It does not keep the model."""
+    """What is to be learnt of which model. It does not keep the model.
 
-    model: weakref.ref[PlannedModel]
-    path: Path
-    params: LoadParams
-    inputs: Mapping[str, Any] | None
-    tune: str = "now"
-    loaded_s: float = field(default_factory=time.monotonic)
-    over: threading.Event = field(default_factory=threading.Event)
+    Attributes
+    ----------
+    loaded_s : float
+        When it was loaded, which is now.
+    over : threading.Event
+        Set when that was learnt, or is not wanted any more.
+    """
+
+    def __init__(
+        self,
+        model: weakref.ref[PlannedModel],
+        path: Path,
+        params: LoadParams,
+        inputs: Mapping[str, Any] | None,
+        tune: str = "now",
+    ) -> None:
+        self.model = model
+        self.path = path
+        self.params = params
+        self.inputs = inputs
+        self.tune = tune
+        self.loaded_s = time.monotonic()
+        self.over = threading.Event()
 
     @property
     def is_wanted(self) -> bool:
@@ -74,7 +87,8 @@ class Learning:
         self._begin()
 
     def _begin(self) -> None:
-        self._jobs: queue.SimpleQueue[LearningJob | None] = queue.SimpleQueue()
+        self._jobs: deque[LearningJob] = deque()
+        self._asked = threading.Semaphore(0)
         self._lock = threading.Lock()
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
@@ -86,7 +100,8 @@ class Learning:
 
     def add(self, job: LearningJob) -> None:
         """Learn it when those before it are done."""
-        self._jobs.put(job)
+        self._jobs.append(job)
+        self._asked.release()
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="learning", daemon=True)
@@ -102,7 +117,7 @@ class Learning:
     def end(self) -> None:
         """End the child and the thread; at exit, before machines close."""
         self._ending.set()
-        self._jobs.put(None)
+        self._asked.release()
         with self._lock:
             if self._child is not None:
                 self._child[1].kill()
@@ -112,7 +127,8 @@ class Learning:
 
     def _run(self) -> None:
         idle = IdleWatch(self._idle)
-        while (job := self._jobs.get()) is not None and not self._ending.is_set():
+        while self._asked.acquire() and not self._ending.is_set():
+            job = self._jobs.popleft()
             if not job.is_wanted:  # at once: models may come and go faster than one is waited for
                 continue
             moment = idle.wait(job.loaded_s, self._ending)
@@ -120,6 +136,7 @@ class Learning:
                 return
             try:
                 if job.is_wanted:
+                    job.params.asked_kernels()  # where one has no conformance table, that begins
                     self._learn(job, moment)
             except (EngineError, OSError, RuntimeError, ValueError) as error:
                 _log.warning("%s goes on as one session: %s", job.path, one_line(error))
@@ -144,6 +161,10 @@ class Learning:
 
     def _taught(self, job: LearningJob, moment: Moment) -> dict[str, Any]:
         """What the other process says in its last line; nothing if it was ended, or cannot be."""
+        import json  # what a first answer does not wait for
+
+        from surplus.engine.detached_process import DetachedProcess
+
         interpreter = find_interpreter()
         if interpreter is None:
             return {}
@@ -176,6 +197,9 @@ def _gains(model: PlannedModel, opened: PlannedModel) -> bool:
 
 
 def _ask(stream: IO[bytes], job: LearningJob, moment: Moment) -> None:
+    import pickle
+    from dataclasses import replace
+
     params = replace(job.params, tune=job.tune)
     pickle.dump((job.path, params, job.inputs, moment), stream)
     stream.flush()
@@ -185,9 +209,9 @@ def opened_plan(
     path: Path, params: LoadParams, inputs: Mapping[str, Any] | None
 ) -> PlannedModel | None:
     """The model with its stored plan; None unless graph and plan are known and can be used."""
-    from surplus.engine.examples.sizes import (
-        inputs_in_question,  # not before the first answer
-    )
+    from surplus.engine.cache_folder import cache_folder  # not before the first answer
+    from surplus.engine.dfg.known_graph import known_graph
+    from surplus.engine.examples.sizes import inputs_in_question
     from surplus.engine.pipeline.opening import open_stored
     from surplus.engine.planning.job import PlanJob
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.progress import ProgressCallback, no_progress
 
 if TYPE_CHECKING:
+    from surplus.engine.dfg.graph import Graph
     from surplus.engine.planning.job import PlanJob
 
 
-@dataclass(frozen=True)
-class LoadJob:
+class LoadJob(NamedTuple):
     """A model's file, absolute, and the user's settings.
 
     Parameters

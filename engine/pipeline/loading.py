@@ -8,14 +8,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from surplus.engine import _core
 from surplus.engine.cache_folder import cache_folder
-from surplus.engine.custom_operators import add_custom_operators
-from surplus.engine.dfg.file_hashes import hashes_in
-from surplus.engine.dfg.graph import Graph
-from surplus.engine.dfg.known_graph import known_graph
+from surplus.engine.dfg.stored_files import HASHES_FOLDER
 from surplus.engine.errors import DeviceLostError, EngineError, one_line
 from surplus.engine.native import load_runtime
 from surplus.engine.pipeline.load_job import LoadJob
@@ -26,6 +23,9 @@ from surplus.engine.planning.progress import ProgressCallback, no_progress
 from surplus.engine.runtime.free_memory import released_at_the_end
 from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.utf8_path import utf8_path
+
+if TYPE_CHECKING:
+    from surplus.engine.dfg.graph import Graph
 
 _log = logging.getLogger(__name__)
 
@@ -77,7 +77,10 @@ def load_with(
         Naming what is wrong.
     """
     file = utf8_path(path)
-    add_custom_operators(params.custom_operators)
+    if params.custom_operators:
+        from surplus.engine.custom_operators import add_custom_operators
+
+        add_custom_operators(params.custom_operators)
     ways = after_losses(params)
     while True:
         try:
@@ -129,8 +132,10 @@ def _loaded(job: LoadJob) -> PlannedModel:
 
         first = open_first(job.path, params, job.inputs)
         if first is not None:
-            if params.tune != "off":
-                from surplus.engine.pipeline.learning import learn
+            if params.tune == "off":
+                params.asked_kernels()
+            else:
+                from surplus.engine.pipeline.learning import learn  # which asks for kernels, too
 
                 learn(first, job.path, params, job.inputs)
             return first
@@ -175,5 +180,10 @@ def _known(path: Path, params: LoadParams) -> Graph | None:
     looks changed, is found beside its first queries (learning.py).
     """
     cache = params.cache or cache_folder()
+    if not (cache / HASHES_FOLDER).is_dir():  # nothing was: no need to hash the file
+        return None
+    from surplus.engine.dfg.file_hashes import hashes_in
+    from surplus.engine.dfg.known_graph import known_graph
+
     is_late = params.answers_first and not hashes_in(cache).is_quick(path)
     return None if is_late else known_graph(path, cache)

@@ -49,7 +49,7 @@ from surplus.engine.profiling.fastest_kernels import with_fastest_kernels
 from surplus.engine.profiling.planning_time import UNLIMITED, PlanningTime
 from surplus.engine.profiling.profile import Profile
 from surplus.engine.runtime.free_memory import release_free_memory
-from surplus.engine.runtime.lowering import refuse_layout
+from surplus.engine.runtime.layout import refuse_layout
 from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.store.cache_limit import keep_within_limit
 

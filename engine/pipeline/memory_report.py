@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,7 @@ def memory_report(
         "model": graph.name,
         "plan": {"name": plan.name, "segments": len(plan.segments), "widest": width},
         "weights": _weights(graph) | planned.pop("weights") | {"kernels_bytes": kernel_bytes(plan)},
-        "activations": asdict(planned_activations(graph, plan, inputs)),
+        "activations": planned_activations(graph, plan, inputs)._asdict(),
         "planned": planned,
         "plain": {key: plain[key] for key in ("base", "loaded", "steady", "threads")},
         "ratio": {

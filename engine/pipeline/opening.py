@@ -16,7 +16,7 @@ from surplus.engine.pipeline.opened_before import OPENED
 from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.planning.stored_plan import StoredPlan, read_plan
-from surplus.engine.runtime.lowering import prepack_plan
+from surplus.engine.runtime.layout import prepack_plan
 from surplus.engine.runtime.planned_model import PlannedModel
 
 _log = logging.getLogger(__name__)

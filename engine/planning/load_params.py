@@ -13,23 +13,29 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surplus.engine.custom_operators import named_libraries
-from surplus.engine.devices.emulation_params import EmulationParams
-from surplus.engine.devices.parsing import available_cores, parse_devices
+from surplus.engine.devices.parsing import available_cores, cpu_of, parse_devices
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.errors import ConfigError, DeviceError, ModelError
-from surplus.engine.kernels.asked import ONNX_RUNTIME, PRECISIONS, AskedKernels, kernels_by_default
+from surplus.engine.kernels.asked import (
+    AUTO,
+    ONNX_RUNTIME,
+    PRECISIONS,
+    AskedKernels,
+    kernels_by_default,
+)
 from surplus.engine.planning.param_types import check_types
 from surplus.engine.planning.tune_by_default import tune_by_default
 from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.device_loss import OnDeviceLoss
-from surplus.engine.runtime.queueing import Queueing
-from surplus.engine.runtime.stacks import MOST_ROWS, Stacks, StackUse
+from surplus.engine.runtime.stack_use import MOST_ROWS, StackUse
 from surplus.engine.runtime.urgency import Urgency
 from surplus.engine.time_limit import time_limit
 
 if TYPE_CHECKING:
+    from surplus.engine.devices.emulation_params import EmulationParams
     from surplus.engine.planning.tune_params import TuneParams
+    from surplus.engine.runtime.queueing import Queueing
+    from surplus.engine.runtime.stacks import Stacks
 
 _LONGEST_S = 1e6
 """Beyond eleven days nothing is waited for."""
@@ -189,7 +195,9 @@ class LoadParams:
         if isinstance(self.cache, str | os.PathLike):
             object.__setattr__(self, "cache", Path(self.cache))  # callers write a plain string
         check_types(self)
-        object.__setattr__(self, "custom_operators", named_libraries(self.custom_operators))
+        named = self.custom_operators  # one, or several
+        libraries = (named,) if isinstance(named, str) else tuple(map(str, named))
+        object.__setattr__(self, "custom_operators", libraries)
         self._check_policy()
         for name in ("selection_s", "planning_s", "tune_s", "slice_s", "max_load_s", "max_query_s"):
             _check_range(name, getattr(self, name), 0, _LONGEST_S)
@@ -209,7 +217,8 @@ class LoadParams:
             )
         self.gpu_memory_bytes()
         self.kernel_memory_bytes()
-        self.asked_kernels().check_precision(self.precision)
+        if self.kernels != AUTO or self.precision != PRECISIONS[0]:  # else nothing can be wrong
+            self.asked_kernels().check_precision(self.precision)
 
     def _check_policy(self) -> None:
         if self.placement_policy == _POLICY and not self.policy_options:
@@ -232,7 +241,7 @@ class LoadParams:
     def _specs(self) -> tuple[DeviceSpec, ...]:
         """Found once: to count cores takes 0.1 ms, and a load asks six times."""
         cores = available_cores()
-        specs = parse_devices(self.devices or f"cpu:{cores}")
+        specs = parse_devices(self.devices) if self.devices else cpu_of(cores)
         most = max(_LANES, _LANES_A_CORE * cores)
         if any(spec.traits.is_host and spec.lanes > most for spec in specs):
             raise DeviceError(

@@ -21,7 +21,8 @@ from surplus.engine.dfg.stackable import why_not_stackable
 from surplus.engine.errors import EngineError, one_line
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import prepare
-from surplus.engine.runtime.stacks import RowsTime, StackedShape, Stacks, is_stackable
+from surplus.engine.runtime.stack_use import is_stackable
+from surplus.engine.runtime.stacks import RowsTime, StackedShape, Stacks
 from surplus.engine.segmentation.plan import Plan
 
 _log = logging.getLogger(__name__)

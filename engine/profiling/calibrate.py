@@ -11,9 +11,9 @@ from onnx import TensorProto
 
 from surplus.engine import _core
 from surplus.engine.dfg.constants import array_of, element_bits, stored_bytes
-from surplus.engine.dfg.content import is_open
 from surplus.engine.dfg.extract import extract
 from surplus.engine.dfg.graph import Graph, GraphTensor, ValueKind
+from surplus.engine.dfg.graph_tensor import is_open
 from surplus.engine.errors import InputError
 from surplus.engine.native import open_session
 from surplus.engine.profiling.calibration_values import CalibrationValues, failed

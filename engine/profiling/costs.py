@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from surplus.engine.devices.links import HOST_MEMORY
-from surplus.engine.devices.spec import DeviceSpec
+from surplus.engine.devices.spec import HOST_MEMORY, DeviceSpec
 from surplus.engine.dfg.graph import Graph, GraphTensor, ValueKind
 from surplus.engine.dfg.shared_constants import shared_constants
 from surplus.engine.errors import ProfileError

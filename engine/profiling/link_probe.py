@@ -10,8 +10,8 @@ import numpy as np
 from onnx import TensorProto
 
 from surplus.engine import _core
-from surplus.engine.devices.links import HOST_MEMORY
 from surplus.engine.devices.opened_device import not_measured
+from surplus.engine.devices.spec import HOST_MEMORY
 from surplus.engine.profiling.segment_probe import HOST, ProbeParams, Spans, spans_of
 from surplus.engine.values import to_value
 from surplus.placement.problem import Link

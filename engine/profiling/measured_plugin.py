@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from surplus.engine.devices.links import HOST_MEMORY
 from surplus.engine.devices.opened_device import OpenMachine, opened_device
 from surplus.engine.devices.plugins import PREFIX, PluginFacts, read_plugin
-from surplus.engine.devices.spec import DeviceSpec
+from surplus.engine.devices.spec import HOST_MEMORY, DeviceSpec
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.profiling.device_profile import DeviceProfile
 from surplus.engine.profiling.gpu_profiler import ON_DEVICE_ONLY, GpuProfilingParams

@@ -13,7 +13,8 @@ It is a stand-in until a measured profile is there, and says so.
 from __future__ import annotations
 
 from surplus.engine.devices.presets import Gpu
-from surplus.engine.dfg.graph import Graph, GraphTask, ValueKind
+from surplus.engine.dfg.content import GraphTask
+from surplus.engine.dfg.graph import Graph, ValueKind
 from surplus.engine.profiling.timing import Timing
 from surplus.engine.profiling.work import Work, WorkCategory
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import onnx
 
 from surplus.engine.dfg.captures import reads
-from surplus.engine.dfg.graph import Graph, GraphTask
+from surplus.engine.dfg.content import GraphTask
+from surplus.engine.dfg.graph import Graph
 
 
 @dataclass(frozen=True)

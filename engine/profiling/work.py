@@ -11,7 +11,8 @@ import onnx
 
 from surplus.engine.dfg.captures import sub_graphs
 from surplus.engine.dfg.constants import stored_bytes
-from surplus.engine.dfg.graph import Graph, GraphTask
+from surplus.engine.dfg.content import GraphTask
+from surplus.engine.dfg.graph import Graph
 from surplus.engine.profiling.signature import Observed
 
 Shape = tuple[int, ...]

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from surplus.engine.dlpack import array_of
-
 UNREADABLE = (TypeError, ValueError, RuntimeError, BufferError)
 """What other libraries raise where there is no array."""
 
@@ -41,6 +39,8 @@ def as_array(content: Any) -> _Array:
             return np.asarray(content)
         except TypeError:  # of a type that numpy lacks
             pass
+    from surplus.engine.dlpack import array_of  # of what few programs have
+
     return array_of(content)
 
 

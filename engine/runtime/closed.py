@@ -1,10 +1,9 @@
-"""What stands for the core's plan of a model that was closed, and the error of a closed machine."""
+"""What stands for the core's plan of a model that was closed."""
 
 from __future__ import annotations
 
 from typing import NoReturn
 
-from surplus.engine import _core
 from surplus.engine.errors import ExecutionError
 
 
@@ -16,10 +15,3 @@ class ClosedPlan:
 
     def __getattr__(self, name: str) -> NoReturn:
         raise ExecutionError(f"model {self._model!r} is closed")
-
-
-def raise_closed(error: RuntimeError) -> NoReturn:
-    """What the core's refusal of a query is to its user; a daemon thread ends with its process."""
-    if _core.refuses_calls():
-        raise SystemExit from error
-    raise ExecutionError(str(error)) from error

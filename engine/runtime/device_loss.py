@@ -8,16 +8,17 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import reduce
 from operator import or_
+from typing import TYPE_CHECKING, NamedTuple
 
 from surplus.engine import _core
 from surplus.engine.devices.machines import device_losses, loss_of
 from surplus.engine.errors import DeviceError, EngineError
-from surplus.engine.runtime.moved_plan import moved_plan
-from surplus.engine.segmentation.plan import Plan
+
+if TYPE_CHECKING:
+    from surplus.engine.segmentation.plan import Plan
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +38,7 @@ class OnDeviceLoss(StrEnum):
     CPU = "cpu"
 
 
-@dataclass(frozen=True)
-class Recovery:
+class Recovery(NamedTuple):
     """How a model goes on.
 
     Parameters
@@ -84,6 +84,8 @@ class Recovery:
             if names == plan.devices:
                 yield plan, machine
                 continue
+            from surplus.engine.runtime.moved_plan import moved_plan
+
             lanes = {row["name"]: row["lanes"] for row in machine.stats()["devices"]}
             yield moved_plan(plan, lanes, self.kinds), machine
 

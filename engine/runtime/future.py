@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from surplus.engine import _core
 from surplus.engine.errors import CancelledError
-from surplus.engine.runtime import run_watch
 from surplus.engine.runtime.inputs import Outputs
 from surplus.engine.runtime.ports import Ports, failure_of
 from surplus.engine.runtime.prepared import Prepared
@@ -185,6 +184,8 @@ class Future(concurrent.futures.Future[Outputs]):
         if self._run.done:
             self.publish()
         else:
+            from surplus.engine.runtime import run_watch  # of futures with callbacks
+
             run_watch.OF_PROCESS.add(self)
 
     def publish(self) -> None:

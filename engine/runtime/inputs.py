@@ -12,7 +12,6 @@ from surplus.engine.dfg.graph import Dim, Graph, GraphTensor, ValueKind
 from surplus.engine.element_type import ElementType
 from surplus.engine.errors import InputError
 from surplus.engine.runtime.array_like import UNREADABLE, as_array, has_type, survives
-from surplus.engine.runtime.type_text import type_text
 from surplus.engine.shapes import check_rank, dim_text
 from surplus.engine.values import byte_order_error, dtype_of
 
@@ -60,6 +59,8 @@ class IoSpec:
     @property
     def type(self) -> str:
         """As ONNX Runtime writes it: ``tensor(float)``."""
+        from surplus.engine.runtime.type_text import type_text  # for who prints it
+
         return type_text(self.kind, self.elem_type, self.map_key)
 
     def __repr__(self) -> str:
@@ -135,6 +136,13 @@ def checked_input(spec: IoSpec, content: Array) -> Array:
             f"input {spec.name!r}: expected a list of arrays, got {type(content).__name__}"
         )
     return content
+
+
+def is_empty(content: Any) -> bool:
+    """Whether it is an array without elements, or a list that holds one."""
+    if isinstance(content, list | tuple):
+        return any(map(is_empty, content))
+    return getattr(content, "size", 1) == 0
 
 
 def unchanging(content: Array) -> Array:

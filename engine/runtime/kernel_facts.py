@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from surplus.engine.kernels.registry import LIBRARIES, failure_of, version_of
-from surplus.engine.segmentation.plan import Plan
+if TYPE_CHECKING:
+    from surplus.engine.segmentation.plan import Plan
 
 
 def facts_of(
@@ -40,10 +40,18 @@ def facts_of(
 
 def failures_of(plan: Plan) -> str:
     """Which of its libraries of kernels are not used any more, and why; or empty."""
+    if not plan.libraries:
+        return ""
+    from surplus.engine.kernels.registry import failure_of  # few plans name any
+
     return "; ".join(filter(None, map(failure_of, plan.libraries)))
 
 
 def _used(plan: Plan) -> list[str]:
+    if not plan.libraries:
+        return []
+    from surplus.engine.kernels.registry import LIBRARIES, version_of
+
     total = len(plan.segments)
     rows = []
     for library in plan.libraries:

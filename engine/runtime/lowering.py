@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from surplus.engine import _core
-from surplus.engine.cache.sealed_file import is_intact
 from surplus.engine.devices.spec import traits_of
-from surplus.engine.dfg.activation_size import Activations
-from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError, ExecutionError, one_line
 from surplus.engine.native import open_session
-from surplus.engine.runtime.compiled_kernel import CompiledKernel
 from surplus.engine.runtime.free_memory import release_free_memory
-from surplus.engine.runtime.kernel_choices import choice_of
 from surplus.engine.runtime.segment_files import segment_file
 from surplus.engine.runtime.slots import Slots
-from surplus.engine.segmentation.plan import Plan, Segment
-from surplus.engine.segmentation.plan_part import PlanPart
-from surplus.engine.segmentation.planned_graph import planned_graph
 from surplus.engine.store.folder_lock import files_in_use
-from surplus.engine.store.prepacked import LEVEL, prepacked_file, prepacked_path, refuse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from surplus.engine.dfg.activation_size import Activations
+    from surplus.engine.dfg.graph import Graph
+    from surplus.engine.runtime.compiled_kernel import CompiledKernel
+    from surplus.engine.segmentation.plan import Plan, Segment
+    from surplus.engine.segmentation.plan_part import PlanPart
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +56,10 @@ def lower(
     """
     if config is None:
         config = allocation(graph.summary.activations)
-    graph = planned_graph(graph, plan)
+    if plan.shards > 1:
+        from surplus.engine.segmentation.planned_graph import planned_graph  # few plans split
+
+        graph = planned_graph(graph, plan)
     builder = _core.PlanBuilder(machine)
     segments, copies = (
         (plan.segments, plan.copies) if part is None else (part.segments, part.copies)
@@ -74,7 +76,7 @@ def lower(
                 source = _Source(file, config=config)
                 if _add_chosen(builder, slots, segment, source, graph.folder):
                     continue
-                own_kernels = _has_own_kernels(plan, segment) or not graph.is_stored
+                own_kernels = has_own_kernels(plan, segment) or not graph.is_stored
                 _add(builder, slots, segment, source, own_kernels)
             except RuntimeError as error:
                 name = segment.name
@@ -113,13 +115,12 @@ def _report_capture(segments: Sequence[Segment], native: _core.Plan) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Source:
+class _Source(NamedTuple):
     """The file of a session and how it is opened."""
 
     file: Path
     level: str = "all"
-    config: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, str] = MappingProxyType({})
     kernels: _core.KernelChoice | None = None
 
 
@@ -140,9 +141,11 @@ def _add_chosen(
     """Add a segment with the kernels of the library that its plan names, if that takes it here."""
     if segment.kernels is None:
         return False
+    from surplus.engine.runtime.kernel_choices import choice_of  # with what is compiled
+
     try:
         choice = choice_of(segment, segment.kernels, source.file, folder)
-        _add_session(builder, slots, segment, replace(source, kernels=choice))
+        _add_session(builder, slots, segment, source._replace(kernels=choice))
     except (RuntimeError, EngineError) as error:
         _log.warning(
             "segment %r runs with ONNX Runtime's kernels: %s", segment.name, one_line(error)
@@ -158,21 +161,32 @@ def _add(
 
     Files are prepacked for the CPU's kernels; an emulated GPU computes with these.
     """
-    prepacked = None if own_kernels else prepacked_file(source.file)
-    if prepacked is not None:
-        try:
-            ready = replace(source, file=prepacked, level=LEVEL)
-            return _add_session(builder, slots, segment, ready)
-        except RuntimeError as error:
-            _log.warning("%s is not used: %s", prepacked, error)
-            refuse(prepacked)
+    if not own_kernels and _add_laid_out(builder, slots, segment, source):
+        return
     try:
         _add_session(builder, slots, segment, source)
     except RuntimeError as error:
         if own_kernels or not _is_spoilt(source):
             raise
         _log.warning("segment %r is not optimised: %s", segment.name, one_line(error))
-        _add_session(builder, slots, segment, replace(source, level="disable_all"))
+        _add_session(builder, slots, segment, source._replace(level="disable_all"))
+
+
+def _add_laid_out(
+    builder: _core.PlanBuilder, slots: Slots, segment: Segment, source: _Source
+) -> bool:
+    from surplus.engine.store.prepacked import LEVEL, prepacked_file, refuse  # of a stored graph
+
+    prepacked = prepacked_file(source.file)
+    if prepacked is None:
+        return False
+    try:
+        _add_session(builder, slots, segment, source._replace(file=prepacked, level=LEVEL))
+    except RuntimeError as error:
+        _log.warning("%s is not used: %s", prepacked, error)
+        refuse(prepacked)
+        return False
+    return True
 
 
 def _is_spoilt(source: _Source) -> bool:
@@ -226,39 +240,8 @@ def _add_compiled(
     )
 
 
-def prepack_plan(graph: Graph, plan: Plan) -> None:
-    """Make the prepacked files of a plan's segments, for models that are made from now on."""
-    graph = planned_graph(graph, plan)
-    if not graph.is_stored:
-        return
-    with files_in_use(graph.folder):
-        for file in _files_on_cpu(graph, plan):
-            _prepack(graph, file)
-
-
-def refuse_layout(graph: Graph, plan: Plan) -> None:
-    """Let a plan's segments run from their own files, in models that are made from now on."""
-    graph = planned_graph(graph, plan)
-    with files_in_use(graph.folder):
-        for file in _files_on_cpu(graph, plan):
-            refuse(prepacked_path(file))
-
-
-def _files_on_cpu(graph: Graph, plan: Plan) -> Iterator[Path]:
-    for segment in plan.segments:
-        if segment.kernels is None and not _has_own_kernels(plan, segment):
-            yield segment_file(graph, segment, whole=len(plan.segments) == 1)
-
-
-def _prepack(graph: Graph, source: Path) -> None:
-    if is_intact(prepacked_path(source)):
-        return
-    from surplus.engine.store.prepacking import prepack  # parses what it lays out
-
-    prepack(graph, source)
-
-
-def _has_own_kernels(plan: Plan, segment: Segment) -> bool:
+def has_own_kernels(plan: Plan, segment: Segment) -> bool:
+    """Whether what runs a segment may round otherwise than the CPU's kernels."""
     return traits_of(plan.devices[segment.device]).has_own_kernels
 
 

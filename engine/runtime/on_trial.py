@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from surplus.engine import _core
-from surplus.engine.runtime.prepared import Prepared
-from surplus.engine.runtime.share import Share
-
 if TYPE_CHECKING:
+    from surplus.engine import _core
+    from surplus.engine.runtime.prepared import Prepared
+    from surplus.engine.runtime.share import Share
     from surplus.engine.segmentation.judgement import Judgement
 
 

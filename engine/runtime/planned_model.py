@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from surplus.engine import _core
@@ -20,38 +19,34 @@ from surplus.engine.devices.spec import traits_of
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import RefusedError
 from surplus.engine.runtime import neighbours
-from surplus.engine.runtime.closed import ClosedPlan, raise_closed
 from surplus.engine.runtime.device_loss import LossGuard, Recovery
 from surplus.engine.runtime.direct_path import DirectPath
 from surplus.engine.runtime.future import Future as Future
-from surplus.engine.runtime.held_lanes import held_by, stall_of
-from surplus.engine.runtime.inputs import Array, check_mapping
+from surplus.engine.runtime.inputs import Array, check_mapping, is_empty
 from surplus.engine.runtime.kernel_facts import facts_of, failures_of
-from surplus.engine.runtime.on_trial import PlanJudge, QueryTrial
-from surplus.engine.runtime.ports import Ports
+from surplus.engine.runtime.ports import Ports, raise_closed
 from surplus.engine.runtime.prepared import Prepared, devices_text, prepare
-from surplus.engine.runtime.query_times import Said
-from surplus.engine.runtime.queueing import Queueing
 from surplus.engine.runtime.route import lead
-from surplus.engine.runtime.same_bits import same_bits
-from surplus.engine.runtime.share import Share
-from surplus.engine.runtime.stacks import StackUse
 from surplus.engine.runtime.throughput_choice import ThroughputChoice
-from surplus.engine.runtime.throughput_plan import ThroughputPlan
 from surplus.engine.runtime.throughput_switch import Departure, ThroughputSwitch
 from surplus.engine.runtime.urgency import Urgency, check_urgency
-from surplus.engine.segmentation.plan import Plan
 from surplus.engine.store.folder_use import FolderUse
-from surplus.engine.trial.empty_inputs import is_empty
-from surplus.placement.timeline import Timeline
 
 if TYPE_CHECKING:
     from surplus.engine.explain.breakdown import Breakdown
     from surplus.engine.explain.late_query import LateQuery
+    from surplus.engine.runtime.on_trial import PlanJudge, QueryTrial
+    from surplus.engine.runtime.query_times import Said
+    from surplus.engine.runtime.queueing import Queueing
+    from surplus.engine.runtime.share import Share
+    from surplus.engine.runtime.stack_use import StackUse
+    from surplus.engine.runtime.throughput_plan import ThroughputPlan
     from surplus.engine.segmentation.judgement import Judgement
+    from surplus.engine.segmentation.plan import Plan
+    from surplus.placement.timeline import Timeline
 
 
-Trial = TypeVar("Trial", bound=QueryTrial)
+Trial = TypeVar("Trial", bound="QueryTrial")
 
 
 class PlannedModel:
@@ -107,12 +102,14 @@ class PlannedModel:
 
     def close(self) -> None:
         """Refuse queries from now on; sessions and weights go with the last that is in flight."""
+        from surplus.engine.runtime.closed import ClosedPlan
+
         with self._swap:
             self._is_closed = True
             self._lead()
             self._switch = self._trial = self._judge = self._guard = None
             closed = cast("_core.Plan", ClosedPlan(self.graph.name))
-            self._prepared = replace(self._prepared, native=closed, query=None)
+            self._prepared = self._prepared._replace(native=closed, query=None)
             self._in_use = FolderUse(self.graph.folder, is_stored=False)
 
     def limit_queries(self, limit_ns: int) -> None:
@@ -123,7 +120,7 @@ class PlannedModel:
 
     def probe_empty_inputs(self) -> None:
         """Run queries without elements in a child first, the first of each kind."""
-        self._ports.probes_empty = True
+        self._ports.probe_empty_inputs()
 
     def be_urgent(self, urgency: Urgency) -> None:
         """What queries are from now on where they do not say it themselves."""
@@ -221,6 +218,8 @@ class PlannedModel:
     @property
     def held(self) -> str:
         """Which segments hold lanes although their queries have ended; empty if none does."""
+        from surplus.engine.runtime.held_lanes import held_by
+
         return held_by([prepared.native for prepared in self._opened()])
 
     @property
@@ -232,11 +231,15 @@ class PlannedModel:
             return ""
         names = {self.plan.devices[segment.device] for segment in self.plan.segments}
         lost = "" if self._guard is not None else loss_of(self._machine, names)
-        return lost or stall_of(self._machine, names)
+        if lost:
+            return lost
+        from surplus.engine.runtime.held_lanes import stall_of
+
+        return stall_of(self._machine, names)
 
     def accompany(self, throughput_plan: ThroughputPlan, departure: Departure) -> None:
         """Have a plan for while queries overlap, as far as ``departure`` allows."""
-        self._overlaps = replace(self._overlaps, allowed=departure, given=throughput_plan)
+        self._overlaps = self._overlaps._replace(allowed=departure, given=throughput_plan)
 
     @property
     def narrow_plan(self) -> Plan | None:
@@ -245,7 +248,7 @@ class PlannedModel:
 
     def be_narrow(self, plan: Plan) -> None:
         """Answer queries that overlap so, on a lane each, from the next opening on."""
-        self._overlaps = replace(self._overlaps, narrow=plan)
+        self._overlaps = self._overlaps._replace(narrow=plan)
 
     def open_throughput_plan(self) -> None:
         """Run that plan from now on while queries overlap; without one nothing changes."""
@@ -259,7 +262,7 @@ class PlannedModel:
 
     @plan.setter
     def plan(self, plan: Plan) -> None:
-        self._prepared = replace(self._prepared, plan=plan)
+        self._prepared = self._prepared._replace(plan=plan)
         if any(segment.fixed_width for segment in plan.segments):
             self._change_switch(self._new_switch(self._machine))
 
@@ -309,6 +312,8 @@ class PlannedModel:
 
     def may_answer(self, plan: Plan) -> bool:
         """Whether another plan may answer its queries: the same bits, unless any will do."""
+        from surplus.engine.runtime.same_bits import same_bits  # of a plan that comes later
+
         return self._overlaps.allowed is Departure.ALWAYS or same_bits(plan, self.plan)
 
     def take_over(self, prepared: Prepared, instead_of: Prepared | None = None) -> bool:
@@ -355,7 +360,8 @@ class PlannedModel:
         other.limit_queries(self._ports.time_limit_ns)
         other.be_urgent(self._ports.urgency)
         other.be_called(self._ports.label)
-        other._ports.probes_empty = self._ports.probes_empty
+        if self._ports.probes_empty:
+            other._ports.probe_empty_inputs()
         with self._swap:
             if other._machine is not self._machine or self._is_closed:
                 return False

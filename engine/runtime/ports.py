@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -27,14 +27,17 @@ from surplus.engine.runtime.inputs import (
     check_names,
     checked_input,
     input_specs,
+    is_empty,
     output_specs,
     unchanging,
 )
 from surplus.engine.runtime.lowering import computed_outputs
-from surplus.engine.runtime.stacks import StackUse
+from surplus.engine.runtime.stack_use import StackUse
 from surplus.engine.runtime.urgency import Urgency
-from surplus.engine.trial.empty_inputs import EmptyInputs, is_empty
 from surplus.engine.values import NUMPY_TYPES, from_value, to_value
+
+if TYPE_CHECKING:
+    from surplus.engine.trial.empty_inputs import EmptyInputs
 
 _PARTS = (ValueKind.SEQUENCE, ValueKind.MAP)
 
@@ -55,9 +58,8 @@ class Ports:
         self.is_bounded = not graph.summary.has_open_work
         """Whether the sizes of its inputs alone decide how long a query runs."""
         self._zip_maps = {zip_map.output: zip_map for zip_map in graph.summary.zip_maps}
-        self._empty = EmptyInputs(graph.model_path, graph.folder if graph.source_hash else None)
-        self.probes_empty = False
-        """Whether queries without elements first run in a child (``LoadParams.crash_probe``)."""
+        self._files = graph.model_path, graph.folder if graph.source_hash else None
+        self._empty: EmptyInputs | None = None
         self.time_limit_ns = 0
         """How long the kernels of a query may take, in plans that are prepared from now on."""
         self.urgency = Urgency()
@@ -72,6 +74,17 @@ class Ports:
         """Which of them may be answered together, in plans that are prepared from now on."""
         self.room: _core.WaitingRoom | None = None
         """Where they wait before lanes get them, in plans that are prepared from now on."""
+
+    def probe_empty_inputs(self) -> None:
+        """Run queries without elements in a child first (``LoadParams.crash_probe``)."""
+        from surplus.engine.trial.empty_inputs import EmptyInputs  # a program asks for none
+
+        self._empty = EmptyInputs(*self._files)
+
+    @property
+    def probes_empty(self) -> bool:
+        """Whether that is done."""
+        return self._empty is not None
 
     def values(
         self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None
@@ -94,7 +107,7 @@ class Ports:
         check_names(self._dtypes, inputs)
         empty: dict[str, Array] = {}
         values = [self._value(spec, inputs, empty) for spec in self.inputs]
-        if empty and self.probes_empty:
+        if empty and self._empty is not None:
             given = zip(self.inputs, values, strict=True)
             self._empty.check(
                 empty, lambda: {spec.name: from_value(v) for spec, v in given if v is not None}
@@ -221,6 +234,13 @@ def raise_for(run: _core.Run) -> NoReturn:
     failure = failure_of(run)
     assert failure is not None, "it did not end well"
     raise failure
+
+
+def raise_closed(error: RuntimeError) -> NoReturn:
+    """What the core's refusal of a query is to its user; a daemon thread ends with its process."""
+    if _core.refuses_calls():
+        raise SystemExit from error
+    raise ExecutionError(str(error)) from error
 
 
 def failure_of(run: _core.Run) -> EngineError | None:

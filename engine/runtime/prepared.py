@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from surplus.engine import _core
-from surplus.engine.dfg.graph import Graph
 from surplus.engine.runtime.lowering import lower
-from surplus.engine.runtime.ports import Ports
-from surplus.engine.segmentation.plan import Plan
+
+if TYPE_CHECKING:
+    from surplus.engine import _core
+    from surplus.engine.dfg.graph import Graph
+    from surplus.engine.runtime.ports import Ports
+    from surplus.engine.segmentation.plan import Plan
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A plan that a machine can run. A model swaps it whole, so that no query mixes two.
 
     Parameters

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from surplus.engine.dfg.graph import Graph
-from surplus.engine.segmentation.plan import Segment
-from surplus.engine.store.segments import stored
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from surplus.engine.dfg.graph import Graph
+    from surplus.engine.segmentation.plan import Segment
 
 
 def segment_file(graph: Graph, segment: Segment, *, whole: bool) -> Path:
@@ -17,6 +18,8 @@ def segment_file(graph: Graph, segment: Segment, *, whole: bool) -> Path:
     if whole and segment.shards == 1 and delivered.issuperset(segment.outputs):
         # What libraries compile has other bits anyway, and is kept by the name of the file.
         return graph.whole_path if segment.kernels is None else graph.model_path
+    from surplus.engine.store.segments import stored  # the whole model is not cut
+
     return stored(graph, segment_file_name(segment), lambda: _extracted(graph, segment))
 
 
@@ -33,4 +36,6 @@ def segment_file_name(segment: Segment) -> str:
     content: tuple[object, ...] = (segment.tasks, segment.outputs, segment.joins)
     if segment.shards > 1:
         content = (*content, segment.shards)
+    import hashlib  # loads a library
+
     return f"segment-{hashlib.sha256(repr(content).encode()).hexdigest()[:24]}.onnx"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from surplus.engine import _core
-from surplus.engine.dfg.graph import Graph
-from surplus.engine.segmentation.plan import Copy, Plan, Segment
+if TYPE_CHECKING:
+    from surplus.engine import _core
+    from surplus.engine.dfg.graph import Graph
+    from surplus.engine.segmentation.plan import Copy, Plan, Segment
 
 
 class Slots:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from surplus.engine import _core
-from surplus.engine.dfg.graph import Graph
-from surplus.engine.runtime.ports import Ports
-from surplus.engine.runtime.prepared import Prepared
-from surplus.engine.runtime.same_bits import same_cuts
-from surplus.engine.runtime.throughput_plan import ThroughputPlan
 from surplus.engine.runtime.throughput_switch import Departure, ThroughputSwitch, narrow_plan
-from surplus.engine.segmentation.plan import Plan
+
+if TYPE_CHECKING:
+    from surplus.engine import _core
+    from surplus.engine.dfg.graph import Graph
+    from surplus.engine.runtime.ports import Ports
+    from surplus.engine.runtime.prepared import Prepared
+    from surplus.engine.runtime.throughput_plan import ThroughputPlan
+    from surplus.engine.segmentation.plan import Plan
 
 
-@dataclass(frozen=True)
-class ThroughputChoice:
+class ThroughputChoice(NamedTuple):
     """What a model was given for while queries overlap.
 
     Parameters
@@ -48,6 +48,8 @@ class ThroughputChoice:
 
     def _allows(self, given: ThroughputPlan, plan: Plan) -> bool:
         """Any, or of the same bits: the model's plan once more, on GPUs where it gave these."""
+        from surplus.engine.runtime.same_bits import same_cuts  # few models have one
+
         if self.allowed is Departure.SAME_BITS:
             return bool(given.replicas) and same_cuts(given.plan, plan)
         return self.allowed is Departure.ALWAYS

@@ -25,10 +25,8 @@ from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import EngineError
 from surplus.engine.runtime import neighbours
 from surplus.engine.runtime.departure import Departure as Departure
-from surplus.engine.runtime.lowering import prepack_plan
 from surplus.engine.runtime.ports import Ports
 from surplus.engine.runtime.prepared import Prepared, prepare
-from surplus.engine.runtime.queueing import Queueing
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.placement.timeline import Timeline
 
@@ -250,9 +248,13 @@ class ThroughputSwitch:
             self._lead()
 
     def _open(self, plan: Plan) -> Prepared:
+        from surplus.engine.runtime.layout import prepack_plan  # when queries overlap
+
         prepack_plan(self._graph, plan)
         prepared = prepare(self._graph, plan, self._machine, self._ports)
         if self._window and self._ports.room is None:
+            from surplus.engine.runtime.queueing import Queueing
+
             prepared.native.wait_in(Queueing.window(self._window).room())
         return prepared
 

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from surplus.engine import _core
 from surplus.engine.devices.spec import DeviceSpec
 from surplus.engine.dfg.activation_size import Activations
-from surplus.engine.dfg.content import Content, GraphTensor, ValueKind
 from surplus.engine.dfg.graph import Graph
+from surplus.engine.dfg.graph_tensor import GraphTensor, ValueKind
 from surplus.engine.dfg.summary import Summary
 from surplus.engine.runtime.lowering import allocation
 from surplus.engine.segmentation.plan import Plan, Segment
 from surplus.placement.timeline import Timeline
+
+if TYPE_CHECKING:
+    from surplus.engine.dfg.content import Content
 
 _Info = tuple[str, str, int, list[int | str] | None]
 

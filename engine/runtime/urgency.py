@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from surplus.engine import _core
 from surplus.engine.errors import ConfigError, InputError
@@ -17,8 +17,7 @@ WEIGHTS = (0.01, 100.0)
 """The least and the most that one model's share may weigh."""
 
 
-@dataclass(frozen=True)
-class Urgency:
+class Urgency(NamedTuple):
     """What the queries of a model are, unless one says otherwise.
 
     Parameters
@@ -94,8 +93,7 @@ class Urgency:
         least, most = WEIGHTS
         if not least <= weight <= most:
             raise ConfigError(f"weight must be {least:g} to {most:g}, got {weight}")
-        return replace(
-            self,
+        return self._replace(
             refuses_late=on_late == "reject",
             max_wait_ns=round(max_wait_s * 1e9),
             weight=weight,

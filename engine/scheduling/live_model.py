@@ -190,7 +190,7 @@ def load_live_model(
         name,
     )
     ports = Ports(graph)
-    ports.probes_empty = True  # other models are in this process, too
+    ports.probe_empty_inputs()  # other models are in this process, too
     return LiveModel(name, graph, ports, parts, stackable, example, cache)
 
 

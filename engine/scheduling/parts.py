@@ -15,7 +15,8 @@ from surplus.engine import _core
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.runtime.compiled_kernel import CompiledKernel
 from surplus.engine.runtime.held_lanes import held_by
-from surplus.engine.runtime.lowering import lower, prepack_plan
+from surplus.engine.runtime.layout import prepack_plan
+from surplus.engine.runtime.lowering import lower
 from surplus.engine.scheduling.compiled import Compiled
 from surplus.engine.scheduling.grouped_plan import GroupedPlan
 from surplus.engine.scheduling.place import HOST, Place

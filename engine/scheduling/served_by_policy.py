@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from surplus.engine.errors import InputError
-from surplus.engine.runtime.inputs import Array
+from surplus.engine.runtime.inputs import Array, is_empty
 from surplus.engine.scheduling.policy_service import PolicyService
-from surplus.engine.trial.empty_inputs import is_empty
 
 
 class ServedByPolicy:

@@ -10,7 +10,8 @@ from pathlib import Path
 from surplus.colocation.frame.query import Query
 from surplus.colocation.scenarios.scenario import LiveSettings
 from surplus.engine.cache_folder import cache_folder
-from surplus.engine.devices.machines import EmulationParams, machine_for
+from surplus.engine.devices.emulation_params import EmulationParams
+from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.errors import ConfigError
 from surplus.engine.native import load_runtime

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from surplus.engine.dfg.graph import Graph, GraphTask
+from surplus.engine.dfg.content import GraphTask
+from surplus.engine.dfg.graph import Graph
 
 _DATA_DEPENDENT = frozenset({"NonZero", "NonMaxSuppression", "Compress", "Unique"})
 """Their sizes are known when they have run; the host waits to learn them."""

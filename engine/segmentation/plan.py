@@ -6,13 +6,11 @@ A plan is data. ``to_json`` and ``from_json`` keep it beside the model for the n
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from surplus.engine.dfg.join import PartialJoin
 from surplus.engine.errors import PlacementError
-from surplus.placement.records import read_document, read_formatted
 from surplus.placement.timeline import Timeline
 
 FORMAT = "surplus-plan/5"
@@ -175,6 +173,8 @@ class Plan:
 
     def to_json(self) -> str:
         """Serialise; the inverse of ``from_json``."""
+        import json  # for who stores one
+
         return json.dumps({"format": FORMAT, **asdict(self)})
 
     @staticmethod
@@ -186,6 +186,8 @@ class Plan:
         PlacementError
             Naming the field that is missing, unknown or of a wrong type.
         """
+        from surplus.placement.records import read_document  # for who has one stored
+
         try:
             return read_document(Plan, text, _READABLE, "plan")
         except ValueError as error:
@@ -194,6 +196,8 @@ class Plan:
     @staticmethod
     def from_dict(raw: Any) -> Plan:
         """``from_json`` of what was decoded already."""
+        from surplus.placement.records import read_formatted
+
         try:
             return read_formatted(Plan, raw, _READABLE, "plan")
         except ValueError as error:

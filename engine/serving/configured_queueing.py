@@ -8,7 +8,7 @@ from surplus.engine.repository.against_model import DEFAULT_MAX_BATCH_SIZE
 from surplus.engine.repository.config_message import enum_number
 from surplus.engine.repository.model_config import ModelConfig
 from surplus.engine.runtime.queueing import LevelQueue, Queueing
-from surplus.engine.runtime.stacks import MOST_ROWS
+from surplus.engine.runtime.stack_use import MOST_ROWS
 
 _LONGEST_NS = 366 * 24 * 3600 * 10**9
 """Whoever says longer means for ever; the core counts in 64 bits."""

@@ -8,7 +8,7 @@ import logging
 from pathlib import Path
 
 from surplus.engine.cache.private import write_private
-from surplus.engine.cache.sealed_file import is_intact, read_sealed, sealed
+from surplus.engine.cache.sealed_file import read_intact, sealed
 from surplus.engine.devices.host import machine_fingerprint
 
 _log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ def prepacked_file(source: Path) -> Path | None:
     It is good for this ONNX Runtime on processors like this one.
     """
     target = prepacked_path(source)
-    return target if is_intact(target) and read_sealed(target) else None
+    return target if read_intact(target) else None
 
 
 def refuse(prepacked: Path) -> None:

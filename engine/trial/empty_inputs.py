@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from surplus.engine.cache.notes import read_note, write_note
 from surplus.engine.errors import InputError
 from surplus.engine.native import load_runtime
 
@@ -84,20 +83,17 @@ class EmptyInputs:
 
 
 def _read(note: Path) -> dict[Empty, str]:
+    from surplus.engine.cache.notes import read_note
+
     rows = read_note(note) or []
     return {tuple((name, axis) for name, axis in pairs): reason for pairs, reason in rows}
 
 
 def _write(note: Path, known: dict[Empty, str]) -> None:
+    from surplus.engine.cache.notes import write_note
+
     with suppress(OSError):  # a cache that cannot be written costs trials
         write_note(note, [[pairs, reason] for pairs, reason in known.items()])
-
-
-def is_empty(content: Any) -> bool:
-    """Whether it is an array without elements, or a list that holds one."""
-    if isinstance(content, list | tuple):
-        return any(map(is_empty, content))
-    return getattr(content, "size", 1) == 0
 
 
 def _empty(contents: Mapping[str, Any]) -> Iterator[tuple[str, int]]:

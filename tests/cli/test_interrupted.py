@@ -20,7 +20,7 @@ WAIT_S = 60
 """Before a test that would hang fails; what ends, ends within a second."""
 
 IMPORTS_S = 5
-"""CPU time that a main thread has not computed with, amply: who waits for a query may compute it."""
+"""CPU time of a main thread that is no query yet, amply: who waits for one may compute it."""
 
 _VERB = ["-c", "from surplus.engine.cli.main import main; raise SystemExit(main())"]
 _LOAD = "import sys, surplus; surplus.load(sys.argv[1], 'cpu:2', tune={tune!r})"

@@ -12,7 +12,7 @@ from surplus.engine.dfg import onnx_reader
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.dfg.onnx_reader import read
 from surplus.engine.dfg.summarise import summary_of
-from surplus.engine.dfg.summary import SUMMARY_FILE
+from surplus.engine.dfg.summary_file import SUMMARY_FILE
 
 
 def unlooked(graph: Graph) -> bool:

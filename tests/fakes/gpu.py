@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from surplus.engine.cuda_libraries import TENSORRT_LIBRARIES, TENSORRT_PROVIDER
+from surplus.engine.cuda_libraries import TENSORRT_LIBRARIES
 from surplus.engine.devices.cuda_parts import PROVIDER
+from surplus.engine.kernels.tensorrt import TENSORRT_PROVIDER
 from surplus.engine.native import find_library
 
 _ROOT = Path(__file__).parents[2]

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from itertools import count
 
 from surplus.engine import _core
-from surplus.engine.devices.machines import EmulationParams, machine_for
+from surplus.engine.devices.emulation_params import EmulationParams
+from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 
 _UNUSED_SUBMIT_NS = count(20_000)

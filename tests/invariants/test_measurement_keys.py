@@ -12,7 +12,8 @@ import pytest
 from onnx import helper, numpy_helper
 
 from surplus.engine.devices import host as machine
-from surplus.engine.dfg.graph import Content, Graph, GraphTask
+from surplus.engine.dfg.content import Content, GraphTask
+from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import read_model
 from surplus.engine.profiling import cpu_profiler
 from surplus.engine.profiling.calibrate import calibrate

@@ -14,7 +14,8 @@ from surplus.engine.planning.stack_search import StackSearch
 from surplus.engine.planning.whole_plan import whole_plan
 from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.planned_model import PlannedModel
-from surplus.engine.runtime.stacks import RowsTime, StackUse
+from surplus.engine.runtime.stack_use import StackUse
+from surplus.engine.runtime.stacks import RowsTime
 from tests.invariants.own_machine import check_empty, own_machine
 from tests.invariants.random_models import COLUMNS, Reader, row_models
 from tests.runtime.held_lane import held_lane

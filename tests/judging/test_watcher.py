@@ -98,8 +98,23 @@ def test_a_call_during_a_step_is_not_lost() -> None:
     watcher.close()
 
 
-def test_it_ends_with_the_last_subject_and_begins_with_the_next() -> None:
+def test_its_thread_stays_for_a_subject_that_comes_soon_after_the_last() -> None:
     watcher, subject = Watcher(first_ns=HOUR_NS), Subject()
+    watcher.watch(subject)
+    first = watcher._thread
+    del subject
+    gc.collect()
+    watcher.wake()
+    another = Subject()
+    watcher.watch(another)
+    watcher.wake()
+    assert another.was_stepped()
+    assert watcher._thread is first
+    watcher.close()
+
+
+def test_it_ends_after_the_last_subject_and_begins_with_the_next() -> None:
+    watcher, subject = Watcher(first_ns=1_000_000), Subject()
     watcher.watch(subject)
     first = watcher._thread
     assert first is not None

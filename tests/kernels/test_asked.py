@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -133,7 +132,7 @@ def test_memory_for_kernels_is_a_size() -> None:
 def test_a_precision_is_taken_where_the_processor_computes_in_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    bf16 = replace(openvino.LIBRARY, computes_in=lambda precision: precision == "bf16")
+    bf16 = openvino.LIBRARY._replace(computes_in=lambda precision: precision == "bf16")
     monkeypatch.setitem(LIBRARIES, "openvino", bf16)
     options = LoadParams(kernels="auto", precision="bf16").plan_options()
     assert options == {"kernels": HERE, "precision": "bf16"}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import surplus
-from surplus.engine.devices.machines import EmulationParams
+from surplus.engine.devices.emulation_params import EmulationParams
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg import onnx_reader
 from surplus.engine.errors import ConfigError, DeviceError, InputError

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from surplus.engine import _core
-from surplus.engine.devices.machines import EmulationParams, machine_for
+from surplus.engine.devices.emulation_params import EmulationParams
+from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.first_plans import whole_models

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from surplus.engine import _core
-from surplus.engine.devices.machines import EmulationParams, close_machines, machine_for
+from surplus.engine.devices.emulation_params import EmulationParams
+from surplus.engine.devices.machines import close_machines, machine_for
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError, PlacementError
 from surplus.engine.pipeline.load import load_planned

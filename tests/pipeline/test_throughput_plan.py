@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surplus.engine.devices.machines import EmulationParams, machine_for
+from surplus.engine.devices.emulation_params import EmulationParams
+from surplus.engine.devices.machines import machine_for
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ExecutionError, PlacementError
 from surplus.engine.pipeline.load import load_planned

@@ -19,7 +19,7 @@ from surplus.engine.planning.plan_question import question_of
 from surplus.engine.planning.stages import Costs, candidates, plan_of, read_model
 from surplus.engine.planning.stored_plan import StoredPlan, read_plan, write_plan
 from surplus.engine.report.explanation import explain
-from surplus.engine.runtime.lowering import prepack_plan
+from surplus.engine.runtime.layout import prepack_plan
 from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.segmentation.segmenter import Candidate, split_batches

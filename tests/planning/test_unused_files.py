@@ -18,7 +18,7 @@ from surplus.engine.planning.plan_question import question_of
 from surplus.engine.planning.stages import read_model
 from surplus.engine.planning.stored_plan import StoredPlan, write_plan
 from surplus.engine.planning.unused_plans import remove_unused_files
-from surplus.engine.runtime.lowering import prepack_plan
+from surplus.engine.runtime.layout import prepack_plan
 from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.runtime.segment_files import segment_file_name
 from surplus.engine.segmentation.plan import Plan

@@ -9,7 +9,8 @@ from onnx import helper
 from surplus.engine.devices.links import LINKS, link_figures
 from surplus.engine.devices.presets import GPUS
 from surplus.engine.dfg.build import build
-from surplus.engine.dfg.graph import Graph, GraphTask
+from surplus.engine.dfg.content import GraphTask
+from surplus.engine.dfg.graph import Graph
 from surplus.engine.profiling.roofline import captured_time, derived_time, launch_ns
 from surplus.engine.profiling.signature import Observed
 from surplus.engine.profiling.work import Work, WorkCategory, work_of

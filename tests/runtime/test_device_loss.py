@@ -6,7 +6,6 @@ import asyncio
 import gc
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ import pytest
 
 from surplus import models
 from surplus.engine import _core
-from surplus.engine.devices.machines import EmulationParams, close_machines, machine_for
+from surplus.engine.devices.emulation_params import EmulationParams
+from surplus.engine.devices.machines import close_machines, machine_for
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import ConfigError, DeviceError, DeviceLostError, ExecutionError
 from surplus.engine.pipeline.load import load_planned
@@ -184,7 +184,7 @@ def test_a_device_that_cannot_be_opened_again_is_gone_without(
     assert following.devices == ("cpu",)
     assert "cannot be opened again: cudaSetDevice failed" in caplog.text
     with pytest.raises(DeviceError, match="is lost"):
-        list(replace(recovery, choice=OnDeviceLoss.FAIL).ways(plan, {"emulated:gpu"}))
+        list(recovery._replace(choice=OnDeviceLoss.FAIL).ways(plan, {"emulated:gpu"}))
 
 
 def test_a_device_on_which_nothing_opens_again_is_gone_without(

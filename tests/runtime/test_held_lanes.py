@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +54,7 @@ def test_a_lane_that_is_held_is_counted_and_its_segment_named(
     assert deaf.held_nodes == ["deaf"]
     assert model.failure == ""
     model.run(INPUTS)  # on the other lane
-    model._prepared = replace(model._prepared, native=deaf)
+    model._prepared = model._prepared._replace(native=deaf)
     assert model.warning == "lanes are held by segments whose queries have ended: 'deaf'"
     assert ModelExecutor(ServedAlone(model)).warning == model.warning
 

@@ -12,7 +12,8 @@ import pytest
 import surplus
 from surplus import models
 from surplus.engine import _core
-from surplus.engine.devices.machines import EmulationParams, close_machines, machine_for
+from surplus.engine.devices.emulation_params import EmulationParams
+from surplus.engine.devices.machines import close_machines, machine_for
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import DeviceError, DeviceLostError, ExecutionError
 from surplus.engine.planning.load_params import LoadParams

@@ -16,7 +16,8 @@ from surplus.engine.errors import ExecutionError
 from surplus.engine.planning.whole_plan import whole_plan
 from surplus.engine.runtime.departure import Departure
 from surplus.engine.runtime.planned_model import PlannedModel
-from surplus.engine.runtime.stacks import RowsTime, StackedShape, Stacks, StackUse
+from surplus.engine.runtime.stack_use import StackUse
+from surplus.engine.runtime.stacks import RowsTime, StackedShape, Stacks
 from surplus.engine.segmentation.plan import Plan
 from tests.invariants.own_machine import own_machine
 from tests.runtime.held_lane import held_lane

@@ -14,7 +14,8 @@ import pytest
 
 from surplus.engine import _core
 from surplus.engine._core import AskedModels
-from surplus.engine.devices.machines import EmulationParams, machine_for
+from surplus.engine.devices.emulation_params import EmulationParams
+from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.errors import CancelledError

@@ -13,7 +13,7 @@ import onnx
 from surplus.colocation.frame.query import Query
 from surplus.colocation.frame.service import Partition
 from surplus.colocation.frame.work import Group, Piece, piece_of
-from surplus.engine.devices.machines import EmulationParams
+from surplus.engine.devices.emulation_params import EmulationParams
 from surplus.engine.scheduling.backend import EngineBackend
 from surplus.engine.scheduling.base_plan import BasePlanParams
 from surplus.engine.scheduling.live_model import LiveModel, LiveModelParams, load_live_model

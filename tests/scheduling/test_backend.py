@@ -11,7 +11,7 @@ import pytest
 from surplus.colocation.frame.service import Partition
 from surplus.colocation.frame.work import Group
 from surplus.colocation.live.executor import Ended
-from surplus.engine.devices.machines import EmulationParams
+from surplus.engine.devices.emulation_params import EmulationParams
 from surplus.engine.errors import ConfigError
 from surplus.engine.scheduling.grouped_plan import GroupedPlan, cut_at
 from tests.scheduling.stage import CHAIN, FIXED, Stage, piece

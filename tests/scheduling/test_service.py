@@ -19,7 +19,8 @@ from surplus.colocation.frame.service import Service, ServingDevice
 from surplus.colocation.frame.work import piece_of
 from surplus.colocation.policies.names import PolicySpec, policy_spec
 from surplus.colocation.profiles.table import Table
-from surplus.engine.devices.machines import EmulationParams, close_machines
+from surplus.engine.devices.emulation_params import EmulationParams
+from surplus.engine.devices.machines import close_machines
 from surplus.engine.errors import (
     DeadlineError,
     EngineError,

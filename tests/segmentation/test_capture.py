@@ -9,7 +9,8 @@ import numpy as np
 import onnx
 import pytest
 
-from surplus.engine.devices.machines import EmulationParams, machine_for
+from surplus.engine.devices.emulation_params import EmulationParams
+from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.devices.presets import GPUS
 from surplus.engine.dfg.graph import Graph

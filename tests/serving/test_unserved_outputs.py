@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from surplus.engine.dfg.content import ValueKind
+from surplus.engine.dfg.graph_tensor import ValueKind
 from surplus.engine.element_type import ElementType
 from surplus.engine.errors import ModelError
 from surplus.engine.runtime.inputs import IoSpec

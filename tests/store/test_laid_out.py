@@ -19,7 +19,8 @@ from surplus.engine.devices.machines import machine_for
 from surplus.engine.devices.parsing import parse_devices
 from surplus.engine.dfg.graph import Graph
 from surplus.engine.planning.stages import read_model
-from surplus.engine.runtime.lowering import lower, prepack_plan
+from surplus.engine.runtime.layout import prepack_plan
+from surplus.engine.runtime.lowering import lower
 from surplus.engine.runtime.planned_model import PlannedModel
 from surplus.engine.segmentation.plan import Plan
 from surplus.engine.store.prepacked import prepacked_file
@@ -72,7 +73,7 @@ def test_a_segment_of_a_cuda_device_is_not_prepacked_for_the_cpu(
     assert prepacked_file(graph.whole_path) is None
     prepack_plan(graph, plan)
     asked: list[Path] = []
-    monkeypatch.setattr("surplus.engine.runtime.lowering.prepacked_file", asked.append)
+    monkeypatch.setattr("surplus.engine.store.prepacked.prepacked_file", asked.append)
     lower(graph, on_cuda, machine_for(SPECS))
     assert asked == []
     lower(graph, plan, machine_for(SPECS))

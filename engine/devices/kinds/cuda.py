@@ -105,7 +105,7 @@ class Cuda(Kind):
             raise _refusal(spec, "this build cannot divide a GPU into partitions")
 
     def options(
-        self, spec: DeviceSpec, emulation: EmulationParams, *, reopens: bool
+        self, spec: DeviceSpec, emulation: EmulationParams | None, *, reopens: bool
     ) -> _core.DeviceOptions:
         """Which GPU or part of it; loads CUDA's libraries before ONNX Runtime looks for them."""
         preload(runtime=find_cuda_library())

@@ -51,11 +51,11 @@ class Emulated(Kind):
         return f"{spec.name}{'[' + ','.join(asked) + ']' if asked else ''}:{spec.lanes}"
 
     def options(
-        self, spec: DeviceSpec, emulation: EmulationParams, *, reopens: bool
+        self, spec: DeviceSpec, emulation: EmulationParams | None, *, reopens: bool
     ) -> _core.DeviceOptions:
         """As of ``Kind``; what ``emulation`` leaves open is the preset's."""
         found = super().options(spec, emulation, reopens=reopens)
-        if emulation.device not in ("", spec.name):
+        if emulation is None or emulation.device not in ("", spec.name):
             emulation = EmulationParams()
         found.memory_bytes = emulation.memory_bytes
         gpu, slowdown = GPUS[spec.preset], SLOWDOWN if spec.lanes > 1 else ()

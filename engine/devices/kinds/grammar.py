@@ -6,14 +6,16 @@ import re
 
 from surplus.engine.errors import DeviceError
 
-_DEVICE = re.compile(
+_DEVICE = (
     r"[a-z]+(?::(?P<name>[a-z][a-z0-9_-]*))?(?:\[(?P<options>[^\[\]]*)\])?"
     r"(?::(?P<lanes>[0-9]+))?"
 )
 _MAX_LANES = 1024
 
 
-def parts(text: str, pattern: re.Pattern[str] = _DEVICE) -> tuple[str | None, str | None, int]:
+def parts(
+    text: str, pattern: str | re.Pattern[str] = _DEVICE
+) -> tuple[str | None, str | None, int]:
     """Name, options and lanes of a device; None or 0 where they are left out.
 
     Raises
@@ -21,7 +23,7 @@ def parts(text: str, pattern: re.Pattern[str] = _DEVICE) -> tuple[str | None, st
     DeviceError
         If the text is no device.
     """
-    match = pattern.fullmatch(text)
+    match = re.fullmatch(pattern, text)
     if match is None:
         raise DeviceError(f"device {text!r} is not understood")
     lanes = 0 if match["lanes"] is None else int(match["lanes"])

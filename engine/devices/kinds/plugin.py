@@ -42,7 +42,7 @@ class Plugin(Kind):
         return read_plugin(spec.name.removeprefix(PREFIX)).title
 
     def options(
-        self, spec: DeviceSpec, emulation: EmulationParams, *, reopens: bool
+        self, spec: DeviceSpec, emulation: EmulationParams | None, *, reopens: bool
     ) -> _core.DeviceOptions:
         """As of ``Kind``, and which provider."""
         found = super().options(spec, emulation, reopens=reopens)
