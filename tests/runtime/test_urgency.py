@@ -14,7 +14,10 @@ import pytest
 import surplus
 from surplus import models
 from surplus.engine.errors import ConfigError, InputError, RefusedError
+from surplus.engine.pipeline import learning
+from surplus.engine.pipeline.idle_moment import IdleParams
 from surplus.engine.pipeline.lazy import LazyModel
+from surplus.engine.pipeline.learning import Learning
 from surplus.engine.pipeline.load import load_planned
 from surplus.engine.planning.load_params import LoadParams
 from surplus.engine.runtime.planned_model import PlannedModel
@@ -104,15 +107,21 @@ def test_whatever_answers_knows_it(path: Path) -> None:
     assert model.native.urgency == (5_000_000, -2, False)
 
 
-def test_a_plan_that_is_found_in_the_background_knows_it(path: Path, tmp_path: Path) -> None:
+def test_a_plan_that_is_found_in_the_background_knows_it(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = Learning(IdleParams(after_first_load_s=0, after_query_s=0))
+    monkeypatch.setattr(learning, "_LEARNING", at_once)
     asked: dict[str, Any] = {"cache": tmp_path, "tune": "background", "on_late": "serve"}
     with closing(load_planned(path, "cpu:1", deadline_s=0.007, **asked)) as model:
-        until = time.monotonic() + 60
-        while model.judgement is None and time.monotonic() < until:
+        until = time.monotonic() + 300  # only a hang reaches it
+        while model.judgement is None:
             model.run(INPUTS)
-            assert model.native.urgency[0] == 7_000_000
+            assert model.native.urgency == (7_000_000, 0, False)
+            assert time.monotonic() < until, "no plan took over"
             time.sleep(0.01)
         assert model.native.urgency == (7_000_000, 0, False)
+    at_once.end()
 
 
 def test_a_deadline_that_cannot_be_kept_is_said(path: Path) -> None:
