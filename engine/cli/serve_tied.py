@@ -26,6 +26,8 @@ _NEEDED = (
     "surplus.engine.serving.loads",
     "surplus.engine.pipeline.first_answer",
     "surplus.engine.pipeline.loading",
+    "surplus.engine.pipeline.opening",
+    "surplus.engine.trial.first_run",
     "surplus.placement.policies",
 )
 """What brings nearly all along that a server imports otherwise when it is asked to serve."""

@@ -20,6 +20,7 @@ def main() -> None:
     asked = socket.socket(fileno=int(sys.argv[1]))
     from surplus.engine.isolation import worker
     from surplus.engine.native import load_runtime
+    from surplus.engine.pipeline import first_answer, opening  # noqa: F401  # the first load does
 
     load_runtime()
     children: dict[int, int] = {}  # a descriptor of each process

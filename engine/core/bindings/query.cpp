@@ -62,26 +62,29 @@ std::int64_t until_ns(double timeout_s) {
 }
 
 bool wait_for(Run& run, std::int64_t until_ns, bool help) {
-  if (help && until_ns == 0 && !run.plan().lasts_long()) {
-    const bool hears = handles_signals();
-    if (hears) run.hear_signals();
-    {
-      const ReleasedGil released;
-      run.wait(0, true);
-    }
-    if (hears && SignalHook::get().remove() && PyErr_CheckSignals() != 0) throw nb::python_error();
-    return true;
-  }
+  const bool helps = help && until_ns == 0 && !run.plan().lasts_long();
+  const bool hears = helps && handles_signals();  // what comes while it computes
+  if (hears) run.hear_signals();
   for (;;) {
     const std::int64_t slice_end_ns = now_ns() + slice_ns;
     const bool is_last = until_ns != 0 && until_ns <= slice_end_ns;
     bool done = false;
     {
       const ReleasedGil released;
-      done = run.wait(is_last ? until_ns : slice_end_ns, false);
+      done =
+          (helps && run.help(slice_end_ns)) || run.wait(is_last ? until_ns : slice_end_ns, false);
     }
-    if (done || is_last) return done;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    const bool is_over = done || is_last;
+    // What came while this thread computed was heard; while it waited, Python has noted it.
+    const bool is_due = !is_over || (hears && SignalHook::get().remove());
+    if (is_due && PyErr_CheckSignals() != 0) {
+      if (hears && !is_over) {
+        run.cancel();  // as a signal that is heard does; nobody hooks it again
+        SignalHook::get().remove();
+      }
+      throw nb::python_error();
+    }
+    if (is_over) return done;
   }
 }
 

@@ -260,10 +260,10 @@ bool Machine::may_help(const Run& run) const noexcept {
   return helper_device_ != nullptr && !run.order().is_best_effort();
 }
 
-bool Machine::help(Run& run) {
+bool Machine::help(Run& run, std::int64_t until_ns) {
   if (!may_help(run)) return false;
-  helper_device_->help(run);
-  return true;
+  helper_device_->help(run, until_ns);
+  return until_ns == 0 || run.done();
 }
 
 void Machine::kick_timed() noexcept {

@@ -108,9 +108,10 @@ class Machine : public std::enable_shared_from_this<Machine> {
   [[nodiscard]] bool closing() const noexcept {
     return closing_.load(std::memory_order_relaxed);  // relaxed: close() repeats its cancels
   }
-  /// Executes nodes on a CPU device until the run is done; false if there is no CPU device, or if
-  /// its workers do better.
-  bool help(Run& run);
+  /// Executes nodes on a CPU device until the run is done, or it would wait beyond `until_ns` (0:
+  /// no limit). False if it is not done; at once if there is no CPU device, or its workers do
+  /// better.
+  bool help(Run& run, std::int64_t until_ns);
   /// To the devices: runs that one call is to answer, or one.
   void hand_over(std::span<Run* const> call) noexcept;
   void kick_timed() noexcept;

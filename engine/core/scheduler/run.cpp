@@ -1,3 +1,4 @@
+// Long because what callers, devices and the watch ask of a run is one object.
 #include "scheduler/run.hpp"
 
 #include <algorithm>
@@ -150,10 +151,12 @@ void Run::release_outputs() noexcept {
   }
 }
 
+bool Run::help(std::int64_t until_ns) { return done() || machine_.help(*this, until_ns); }
+
 bool Run::wait(std::int64_t deadline_ns, bool help) {
   if (done()) return true;
   // A limited wait must not begin a kernel that may last longer.
-  if (help && deadline_ns == 0 && machine_.help(*this)) return true;
+  if (help && deadline_ns == 0 && machine_.help(*this, 0)) return true;
   const std::int64_t since_ns = now_ns();
   if (machine_.spin_until(plan_.waits(), [this] { return done(); })) return true;
   while (!done()) {

@@ -98,6 +98,10 @@ class Run final : public Watched {
   /// The number that the kernel's library gives it (StatusError), or 0.
   [[nodiscard]] int error_code() const noexcept { return done() ? error_code_ : 0; }
   [[nodiscard]] std::int64_t tag() const noexcept { return options_.tag; }
+  /// Executes nodes, its own and others' that are predicted to end before it does, until it is
+  /// done, or this would wait beyond `until_ns`. Whether it is done; returns at once where nobody
+  /// may help.
+  bool help(std::int64_t until_ns);
   /// Blocks until done or `deadline_ns` (0: no limit). With `help` and without a limit it
   /// executes nodes meanwhile: its own, and others' that are predicted to end before it does.
   bool wait(std::int64_t deadline_ns, bool help);

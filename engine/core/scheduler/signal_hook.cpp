@@ -36,7 +36,7 @@ bool SignalHook::remove() noexcept {
       ::sigaction(numbers_[i], &before_[i], nullptr);
   }
   is_set_.store(false, std::memory_order_relaxed);  // relaxed: the next run's start publishes it
-  return heard();
+  return heard_.exchange(false, std::memory_order_relaxed);  // relaxed: see heard()
 }
 
 void SignalHook::hear(int number, siginfo_t* info, void* context) noexcept {

@@ -105,23 +105,26 @@ DeviceStats CpuDevice::stats() const {
   return stats;
 }
 
-void CpuDevice::help(Run& run) {
-  while (!is_over(&run)) serve(&run);
+void CpuDevice::help(Run& run, std::int64_t until_ns) {
+  while (!is_over(&run)) {
+    serve(&run, until_ns);
+    if (until_ns != 0 && now_ns() >= until_ns) break;
+  }
   wake(1);  // we may have been woken for a node that we now leave
 }
 
 /// Takes a seat and drives its lane, or waits for nodes; `mine` is the run that it helps, if any.
-void CpuDevice::serve(Run* mine) {
+void CpuDevice::serve(Run* mine, std::int64_t until_ns) {
   Lane* lane = nullptr;
   if (is_wanted(mine)) {
     if (mine == nullptr && spread_.is_crowded()) spread_.move_away();
     lane = try_sit(mine, queue_.seats_needed());
   }
-  if (lane == nullptr) return idle(mine);
+  if (lane == nullptr) return idle(mine, until_ns);
   if (drive(*lane) != Left::gone) leave(*lane);
 }
 
-void CpuDevice::idle(Run* mine) {
+void CpuDevice::idle(Run* mine, std::int64_t until_ns) {
   std::int64_t since_ns = machine_.spins() ? now_ns() : 0;
   // relaxed: advice
   if (mine == nullptr) idle_since_ns_.store(since_ns, std::memory_order_relaxed);
@@ -130,7 +133,7 @@ void CpuDevice::idle(Run* mine) {
   EventCount& event = mine != nullptr ? mine->helpers() : workers_parked_;
   const EventCount::Key key = event.prepare();
   if (is_wanted(mine)) return event.cancel();
-  event.wait(key);
+  event.wait(key, until_ns);
   // Which of the workers is woken is chance: as long would a spinning one have waited. relaxed:
   // advice
   if (mine == nullptr) since_ns = idle_since_ns_.load(std::memory_order_relaxed);

@@ -71,8 +71,8 @@ class CpuDevice final : public Device {
   [[nodiscard]] DeviceStats stats() const override;
   [[nodiscard]] CpuDevice* helper() noexcept override { return has_helpers_ ? this : nullptr; }
 
-  /// Runs nodes until `run` is done.
-  void help(Run& run);
+  /// Runs nodes until `run` is done, or it would wait beyond `until_ns` (0: no limit).
+  void help(Run& run, std::int64_t until_ns);
   /// Takes a seat and runs `run` from those of its roots that are this device's. False, and
   /// nothing done, if no seat is free. `push_others` hands the other roots over first.
   template <typename PushOthers>
@@ -107,8 +107,8 @@ class CpuDevice final : public Device {
     gone,       ///< its lane is another thread's now
   };
 
-  void serve(Run* mine);
-  void idle(Run* mine);
+  void serve(Run* mine, std::int64_t until_ns = 0);
+  void idle(Run* mine, std::int64_t until_ns);
   [[nodiscard]] SpinHabit& habit(const Run* mine) noexcept {
     return mine != nullptr ? helpers_waits_ : workers_waits_;
   }
