@@ -217,7 +217,7 @@ def test_a_plan_that_meets_the_loss_when_it_is_built_ends_the_choice(
     fake: FakeCuda, file: Path, cache: Path, where: str
 ) -> None:
     """Of what is left the best would be kept as the best one of a machine with a GPU."""
-    params = LoadParams(DEVICES, "heft", cache=cache, tune_s=60.0)  # the loss ends it
+    params = LoadParams(DEVICES, "single", cache=cache, tune_s=60.0)  # the loss ends it
     plans = set(cache.glob("*/plan-*"))
 
     def progress(stage: str, done: int, total: int) -> None:
