@@ -1,4 +1,4 @@
-"""What a CUDA device needs, and what of it is missing here."""
+"""The parts that a CUDA device needs, and those that are missing here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large the tensors between operators are: what activations.py finds, and summaries keep."""
+"""The size of the tensors between operators: what activations.py finds, and summaries keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many bytes of tensors are held at once, by the lives of the tensors."""
+"""The bytes of tensors that are held at once, by the lives of the tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which axis of each tensor carries the batch: what may be computed for some rows alone.
+"""The axis of each tensor that carries the batch: what may be computed for some rows alone.
 
 A tensor *carries the batch* along an axis if running the model on rows [i, j) of its inputs gives
 exactly the stretch [i, j) of it along that axis, each row being ``per_row`` neighbouring entries.

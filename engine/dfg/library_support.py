@@ -1,4 +1,4 @@
-"""What a library of kernels may be asked to run.
+"""The tasks that a library of kernels may be asked to run.
 
 Only what its conformance table says that it computes as ONNX says; and whatever that says, no
 arithmetic on whole numbers, nothing that makes NaN or infinities before what loses them, and no

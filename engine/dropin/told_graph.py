@@ -1,4 +1,4 @@
-"""What is known of a model that nobody reads: its inputs and outputs, as its session says them."""
+"""The graph of a model that nobody reads: its inputs and outputs, as its session says them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose kernels a load may use."""
+"""The libraries whose kernels a load may use."""
 
 from __future__ import annotations
 

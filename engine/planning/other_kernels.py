@@ -8,6 +8,7 @@ from typing import Protocol
 
 from surplus.engine.contest import in_place
 from surplus.engine.contest.selection import ModelContender
+from surplus.engine.kernels.registry import LIBRARIES
 from surplus.engine.planning.answer_check import AnswerCheck
 from surplus.engine.planning.job import PlanJob
 from surplus.engine.planning.kernel_look import KernelLook, Shown
@@ -88,7 +89,8 @@ def with_other_kernels(
         default_bytes() if limit_bytes is None else limit_bytes,
         params.selection_ns,
     )
-    around = _cut_around(job, build, [chosen, *others], list(asked.versions))
+    compiling = [name for name in asked.versions if not LIBRARIES[name].is_provider]
+    around = _cut_around(job, build, [chosen, *others], compiling)
     won = look.forced(chosen, around) if asked.is_forced else look.better(chosen, others, around)
     job.progress("try other kernels", 1, 1)
     if won is None:

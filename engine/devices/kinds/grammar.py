@@ -1,4 +1,4 @@
-"""What the texts of most kinds have in common: ``KIND:NAME[OPTIONS]:LANES``."""
+"""The grammar that the texts of most kinds share: ``KIND:NAME[OPTIONS]:LANES``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plugin execution provider of ONNX Runtime drives: ``plugin:webgpu``."""
+"""Devices that a plugin execution provider of ONNX Runtime drives: ``plugin:webgpu``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a library's answer is ONNX Runtime's, number by number."""
+"""The agreement of a library's answer with ONNX Runtime's, number by number."""
 
 from __future__ import annotations
 
